@@ -170,9 +170,7 @@ describe('groups and locks', () => {
 
   it('show who holds a lock and who waits', async () => {
     const { page } = await show({ locks: [lockOf('nightly', ['first', 'second'])] });
-    await expect
-      .poll(() => card(page, 'nightly').locator('.holder').textContent())
-      .toMatch(/^first 9 s|10 s/);
+    await expect.poll(() => card(page, 'nightly').locator('.holder').textContent()).toMatch(/^first\d+ s$/);
     expect(await card(page, 'nightly').locator('.next').textContent()).toBe('1 waiting');
   });
 });

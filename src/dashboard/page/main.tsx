@@ -1,43 +1,34 @@
 import { render } from 'preact';
 import { ColorScheme } from './browser/color-scheme.js';
 import { EventStream } from './browser/event-stream.js';
-import { PageStore, Ticker } from './browser/page-store.js';
+import { Listeners } from './browser/listeners.js';
+import { PageStore } from './browser/page-store.js';
 import { baseUrlOf } from './model/address-hash.js';
 import { visibleText } from './model/display-text.js';
-import { MemberColors } from './model/member-colors.js';
 import { type Headline, headlineOf } from './model/urgency-and-search.js';
 import { App } from './view/app.js';
 
+const TICK_MS = 1_000;
+
 const baseUrl = baseUrlOf(location.href);
-const store = new PageStore(() => performance.now());
-const ticker = new Ticker();
+const store = new PageStore();
+const ticks = new Listeners();
 const scheme = new ColorScheme();
-const slots = new MemberColors();
 
 // Not in an animation frame: a hidden window gets no frames, but its title and icon are still visible.
-store.subscribe(() => {
-  if (store.model === undefined) return;
-  const { state } = store.model;
-  slots.keep(state.groups);
-  showInWindow(headlineOf(state, store.isLive));
+store.changes.add(() => {
+  if (store.model !== undefined) showInWindow(headlineOf(store.model.state, store.isLive));
 });
-ticker.start();
-render(
-  <App page={{ store, ticker, scheme, baseUrl, slotsOf: (group) => slots.of(group) }} />,
-  document.getElementById('page') as HTMLElement,
-);
+render(<App page={{ store, ticks, scheme, baseUrl }} />, document.getElementById('page') as HTMLElement);
 
-const stream = new EventStream(`${baseUrl}api/events`, store, {
-  open: (url) => new EventSource(url),
-  later: (run, ms) => {
-    const timer = setTimeout(run, ms);
-    return () => clearTimeout(timer);
-  },
-  random: Math.random,
-});
-stream.open();
+const stream = new EventStream(`${baseUrl}api/events`, store);
+const showTimes = () => {
+  if (!document.hidden) ticks.notify();
+};
+setInterval(showTimes, TICK_MS);
 addEventListener('online', () => stream.hurry());
 document.addEventListener('visibilitychange', () => {
+  showTimes();
   if (!document.hidden) stream.hurry();
 });
 

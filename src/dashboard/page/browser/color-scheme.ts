@@ -1,3 +1,5 @@
+import { Listeners } from './listeners.js';
+
 const SCHEMES = ['auto', 'light', 'dark'] as const;
 export type Scheme = (typeof SCHEMES)[number];
 
@@ -6,12 +8,12 @@ const prefersDark = matchMedia('(prefers-color-scheme: dark)');
 
 /** The page's colors: the system's or the reader's choice. The browser remembers the choice if it allows storage. */
 export class ColorScheme {
+  readonly changes = new Listeners();
   #scheme: Scheme = stored();
-  readonly #listeners = new Set<() => void>();
 
   constructor() {
     this.#show();
-    prefersDark.addEventListener('change', () => this.#notify());
+    prefersDark.addEventListener('change', () => this.changes.notify());
   }
 
   get scheme(): Scheme {
@@ -27,20 +29,11 @@ export class ColorScheme {
     this.#scheme = SCHEMES[(SCHEMES.indexOf(this.#scheme) + 1) % SCHEMES.length] as Scheme;
     store(this.#scheme);
     this.#show();
-    this.#notify();
-  }
-
-  subscribe(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => this.#listeners.delete(listener);
+    this.changes.notify();
   }
 
   #show(): void {
     document.documentElement.dataset.scheme = this.#scheme;
-  }
-
-  #notify(): void {
-    for (const listener of this.#listeners) listener();
   }
 }
 

@@ -1,30 +1,11 @@
 import type { DashboardChange, DashboardState } from '../../api-types.js';
 
-/** The part of an EventSource that a stream uses. */
-export interface Source {
-  addEventListener(name: string, listener: (event: { readonly data?: unknown }) => void): void;
-  close(): void;
-}
-
-/** The parts of the browser that a stream uses. */
-export interface StreamEnvironment {
-  open(url: string): Source;
-  /** Calls `run` after `ms`. Returns a function that cancels the call. */
-  later(run: () => void, ms: number): () => void;
-  random(): number;
-}
-
 export interface StreamListener {
   state(state: DashboardState): void;
   change(change: DashboardChange): void;
   /** The stream has ended. It opens again after a pause. */
   lost(): void;
 }
-
-type StreamState =
-  | { readonly kind: 'open'; readonly source: Source; endSilence: () => void }
-  | { readonly kind: 'pausing'; readonly cancel: () => void }
-  | { readonly kind: 'closed' };
 
 /** The server sends an event at least every 15 s. If the network drops a connection silently, it looks open, but no event comes. */
 const SILENCE_MS = 40_000;
@@ -34,67 +15,57 @@ const LONGEST_PAUSE_MS = 10_000;
 /**
  * The events of the dashboard's server, over one connection after another. An EventSource reconnects by itself only after a
  * broken connection. An answer of 502, which a proxy gives while the server restarts, ends it for good. So after each failure
- * this class makes a new EventSource, after a pause that grows. The first event of a connection replaces the whole state.
+ * this class makes a new EventSource, after a pause that grows. The first event of a connection replaces the whole state. The
+ * first connection begins at once.
  */
 export class EventStream {
   readonly #url: string;
   readonly #listener: StreamListener;
-  readonly #environment: StreamEnvironment;
-  #state: StreamState = { kind: 'closed' };
+  /** `undefined` during a pause. A source that was closed dispatches no further events. */
+  #source: EventSource | undefined;
+  /** Ends the pause, or a silence of the source that is too long. */
+  #timer: ReturnType<typeof setTimeout> | undefined;
   #failedAttempts = 0;
 
-  constructor(url: string, listener: StreamListener, environment: StreamEnvironment) {
+  constructor(url: string, listener: StreamListener) {
     this.#url = url;
     this.#listener = listener;
-    this.#environment = environment;
-  }
-
-  /** Opens the stream at once. This also ends a pause. */
-  open(): void {
-    this.close();
-    const source = this.#environment.open(this.#url);
-    const state: StreamState = { kind: 'open', source, endSilence: () => undefined };
-    this.#state = state;
-    const listen = (name: string, use: (value: never) => void) =>
-      source.addEventListener(name, ({ data }) => {
-        if (this.#state !== state) return;
-        this.#failedAttempts = 0;
-        this.#awaitMore(state);
-        use(JSON.parse(String(data)) as never);
-      });
-    listen('state', (value: DashboardState) => this.#listener.state(value));
-    listen('change', (value: DashboardChange) => this.#listener.change(value));
-    listen('alive', () => undefined);
-    source.addEventListener('error', () => this.#fail(state));
-    this.#awaitMore(state);
-  }
-
-  close(): void {
-    const state = this.#state;
-    this.#state = { kind: 'closed' };
-    if (state.kind === 'pausing') state.cancel();
-    if (state.kind !== 'open') return;
-    state.endSilence();
-    state.source.close();
+    this.#open();
   }
 
   /** Ends a pause, which may be long. Call it when the network is back, or when the page becomes visible. */
   hurry(): void {
-    if (this.#state.kind === 'pausing') this.open();
+    if (this.#source === undefined) this.#open();
   }
 
-  #awaitMore(state: Extract<StreamState, { kind: 'open' }>): void {
-    state.endSilence();
-    state.endSilence = this.#environment.later(() => this.#fail(state), SILENCE_MS);
+  #open(): void {
+    const source = new EventSource(this.#url);
+    this.#source = source;
+    const listen = (name: string, use: (value: never) => void) =>
+      source.addEventListener(name, (event) => {
+        this.#failedAttempts = 0;
+        this.#awaitMore();
+        use(JSON.parse(String((event as MessageEvent).data)) as never);
+      });
+    listen('state', (value: DashboardState) => this.#listener.state(value));
+    listen('change', (value: DashboardChange) => this.#listener.change(value));
+    listen('alive', () => undefined);
+    source.addEventListener('error', () => this.#fail());
+    this.#awaitMore();
   }
 
-  #fail(state: StreamState): void {
-    if (this.#state !== state) return;
-    this.close();
+  #awaitMore(): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#fail(), SILENCE_MS);
+  }
+
+  #fail(): void {
+    clearTimeout(this.#timer);
+    this.#source?.close();
+    this.#source = undefined;
     const most = Math.min(FIRST_PAUSE_MS * 2 ** this.#failedAttempts, LONGEST_PAUSE_MS);
     this.#failedAttempts += 1;
-    const pause = most * (0.5 + this.#environment.random() / 2);
-    this.#state = { kind: 'pausing', cancel: this.#environment.later(() => this.open(), pause) };
+    this.#timer = setTimeout(() => this.#open(), most * (0.5 + Math.random() / 2));
     this.#listener.lost();
   }
 }

@@ -15,36 +15,36 @@ export interface NamedNode {
   readonly node: string;
 }
 
-export interface ActionOptions {
-  /** How long the leader may take to settle its work. @default the server's setting */
-  readonly graceMs?: number;
+interface Answer {
+  readonly ok?: boolean;
+  readonly error?: { readonly message?: string };
 }
 
 /**
  * Sends an action. Resolves when the server has carried it out.
  *
+ * @param graceMs - how long the leader may take to settle its work; without it the server's setting counts
  * @throws Error with the server's message if it refuses, and if the page can't reach the server
  */
-export async function carryOut(baseUrl: string, action: Action, options: ActionOptions): Promise<void> {
-  const { folder, body } = requestOf(action, options);
+export async function carryOut(baseUrl: string, action: Action, graceMs?: number): Promise<void> {
+  const { folder, body } = requestOf(action, graceMs);
   const url = `${baseUrl}api/${folder}/${encodeURIComponent(action.path)}/${action.kind}`;
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   });
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (isAnswer(answer) && answer.ok === true) return;
-  const message = isAnswer(answer) ? answer.error?.message : undefined;
-  throw new Error(message ?? `The server answered ${response.status} ${response.statusText}`.trim());
+  const answer: Answer | null = await response.json().catch(() => null); // A proxy may have answered.
+  if (answer?.ok === true) return;
+  const { status, statusText } = response;
+  throw new Error(answer?.error?.message ?? `The server answered ${status} ${statusText}`.trim());
 }
 
-function requestOf(action: Action, { graceMs }: ActionOptions) {
-  const grace = graceMs === undefined ? {} : { graceMs };
+function requestOf(action: Action, graceMs: number | undefined) {
   switch (action.kind) {
     case 'resign':
     case 'revoke':
-      return { folder: 'elections', body: { leader: action.leader.node, ...grace } };
+      return { folder: 'elections', body: { leader: action.leader.node, graceMs } };
     case 'hand-over':
       return { folder: 'elections', body: { leader: action.leader.node, to: action.to.node } };
     case 'unpin':
@@ -53,8 +53,4 @@ function requestOf(action: Action, { graceMs }: ActionOptions) {
     case 'pin':
       return { folder: 'groups', body: { shard: action.shard, member: action.member } };
   }
-}
-
-function isAnswer(value: unknown): value is { ok?: boolean; error?: { message?: string } } {
-  return typeof value === 'object' && value !== null;
 }

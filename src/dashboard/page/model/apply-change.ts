@@ -1,5 +1,6 @@
 import { byPath } from '../../../platform/zookeeper-paths.js';
 import type { DashboardChange, DashboardState, GroupChange, GroupView, LeaderView } from '../../api-types.js';
+import { type ColorSlots, colorSlotsOf } from './member-colors.js';
 
 const MOST_TRANSITIONS = 200;
 const MOST_MOVES = 100;
@@ -13,6 +14,7 @@ export interface Model {
    * time. If a heartbeat changed `state`, the page would draw the whole view again.
    */
   readonly heartbeats: ReadonlyMap<string, number>;
+  readonly slots: ColorSlots;
 }
 
 /** @param former - the model until now. Parts of it that are equal in `state` stay the same objects. */
@@ -23,12 +25,12 @@ export function modelOf(state: DashboardState, former?: Model): Model {
     locks: [...state.locks].sort(byPath),
     groups: [...state.groups].sort(byPath),
   };
-  return { state: share(former?.state, sorted), heartbeats: new Map() };
+  const slots = colorSlotsOf(sorted.groups, former?.slots);
+  return { state: share(former?.state, sorted), heartbeats: new Map(), slots };
 }
 
-export function applyChange({ state, heartbeats }: Model, change: DashboardChange): Model {
+export function applyChange({ state, heartbeats, slots }: Model, change: DashboardChange): Model {
   const removed = new Set(change.removed);
-  const limits = change.limits ?? state.limits;
   const next: DashboardState = {
     ...state,
     now: change.now,
@@ -39,10 +41,14 @@ export function applyChange({ state, heartbeats }: Model, change: DashboardChang
     locks: merged(state.locks, change.locks ?? [], removed),
     groups: merged(state.groups, groupsOf(state.groups, change.groups ?? []), removed),
     servers: change.servers ?? state.servers,
-    ...(limits === undefined ? {} : { limits }),
+    limits: change.limits ?? state.limits,
     transitions: prepended(change.transitions, state.transitions, MOST_TRANSITIONS),
   };
-  return { state: next, heartbeats: mergedHeartbeats(heartbeats, change, removed) };
+  return {
+    state: next,
+    heartbeats: mergedHeartbeats(heartbeats, change, removed),
+    slots: next.groups === state.groups ? slots : colorSlotsOf(next.groups, slots),
+  };
 }
 
 /** When the leader's newest heartbeat was committed, by the dashboard's clock. */
@@ -50,25 +56,11 @@ export function heartbeatOf({ heartbeats }: Model, path: string, leader: LeaderV
   return heartbeats.get(path) ?? leader.heartbeatAt;
 }
 
-/** The state with the newest heartbeats in it. */
-export function snapshotOf(model: Model): DashboardState {
-  const { state, heartbeats } = model;
-  if (heartbeats.size === 0) return state;
-  const elections = state.elections.map((election) => {
-    const { path, leader } = election;
-    return leader === null
-      ? election
-      : { ...election, leader: { ...leader, heartbeatAt: heartbeatOf(model, path, leader) } };
-  });
-  return { ...state, elections };
-}
-
 function mergedHeartbeats(
   former: ReadonlyMap<string, number>,
   { heartbeats = [], elections = [] }: DashboardChange,
   removed: ReadonlySet<string>,
 ): ReadonlyMap<string, number> {
-  if (heartbeats.length === 0 && elections.length === 0 && removed.size === 0) return former;
   const merged = new Map(former);
   for (const path of removed) merged.delete(path);
   // A new view contains its leader's newest heartbeat, and may have another leader than before.
@@ -97,16 +89,11 @@ function merged<View extends { readonly path: string }>(
   removed: ReadonlySet<string>,
 ): readonly View[] {
   if (changed.length === 0 && removed.size === 0) return known;
-  const left = new Map(changed.map((view) => [view.path, view]));
-  const kept = known.flatMap((view) => {
-    const { path } = view;
-    const next = left.get(path);
-    left.delete(path);
-    // A change may remove an election and bring a lock with the same path. The view in the change counts.
-    if (next !== undefined) return [share(view, next)];
-    return removed.has(path) ? [] : [view];
-  });
-  return left.size === 0 ? kept : [...kept, ...left.values()].sort(byPath);
+  const views = new Map(known.map((view) => [view.path, view]));
+  // A change may remove an election and bring a lock with the same path. The view in the change counts.
+  for (const path of removed) views.delete(path);
+  for (const view of changed) views.set(view.path, share(views.get(view.path), view));
+  return [...views.values()].sort(byPath);
 }
 
 function prepended<T>(newer: readonly T[] | undefined, known: readonly T[], most: number): readonly T[] {

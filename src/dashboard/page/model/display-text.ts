@@ -5,6 +5,8 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const numbers = new Intl.NumberFormat('en');
+/** The Swedish format is that of ISO 8601: `2026-11-30 21:00:00`. */
+const times = new Intl.DateTimeFormat('sv-SE', { dateStyle: 'short', timeStyle: 'medium' });
 
 /** A duration in at most two units: `3 d 4 h`, `12 min 5 s`, `320 ms`. */
 export function durationText(ms: number): string {
@@ -29,15 +31,9 @@ function twoUnits(ms: number, large: number, largeName: string, small: number, s
 
 /** The time of day in the reader's time zone, with the date if `at` is on another day and more than 12 hours from `now`. */
 export function timeText(at: number, now: number): string {
-  const time = new Date(at);
-  const clock = [time.getHours(), time.getMinutes(), time.getSeconds()].map(twoDigits).join(':');
-  const date = `${time.getFullYear()}-${twoDigits(time.getMonth() + 1)}-${twoDigits(time.getDate())}`;
-  const isNear = Math.abs(now - at) < 12 * HOUR || new Date(now).toDateString() === time.toDateString();
+  const [date, clock] = times.format(at).split(' ') as [string, string];
+  const isNear = Math.abs(now - at) < 12 * HOUR || times.format(now).startsWith(date);
   return isNear ? clock : `${date} ${clock}`;
-}
-
-function twoDigits(value: number): string {
-  return String(value).padStart(2, '0');
 }
 
 /** `1 election`, `4,096 elections`. */

@@ -23,44 +23,35 @@ const ON_DARK = [
   '#aaaa00',
   '#dddddd',
 ] as const;
-const PATTERNS = ['plain', 'inset', 'dot'] as const;
+/** The side of the mark within a cell, as a fraction of the cell's side. */
+const MARKS = [0, 0.6, 0.3] as const;
 
-/** How the shards of one member look. After nine members the colors repeat, with a pattern. */
+/** How the shards of one member look. After nine members the colors repeat, with a mark in the middle. */
 export interface MemberStyle {
   readonly color: string;
-  readonly pattern: (typeof PATTERNS)[number];
+  readonly mark: number;
 }
 
 export function memberStyle(slot: number, isDark: boolean): MemberStyle {
   const palette = isDark ? ON_DARK : ON_LIGHT;
   const color = palette[slot % palette.length] as string;
-  return { color, pattern: PATTERNS[Math.floor(slot / palette.length) % PATTERNS.length] ?? 'plain' };
+  return { color, mark: MARKS[Math.floor(slot / palette.length) % MARKS.length] ?? 0 };
 }
 
-/** The numbers of the members of all groups, for their colors: those of a group are kept as long as there is that group. */
-export class MemberColors {
-  readonly #ofGroups = new Map<string, ReadonlyMap<string, number>>();
+/** The numbers of the members' colors, by the paths of the groups and then by the ids of the members. */
+export type ColorSlots = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-  /** How many groups have numbers. */
-  get size(): number {
-    return this.#ofGroups.size;
-  }
-
-  /** By the ids of the members. */
-  of({ path, members }: Pick<GroupView, 'path' | 'members'>): ReadonlyMap<string, number> {
-    const ids = members.map(({ id }) => id);
-    const known = this.#ofGroups.get(path);
-    if (known?.size === ids.length && ids.every((id) => known.has(id))) return known;
-    const assigned = assignSlots(known ?? new Map(), ids);
-    this.#ofGroups.set(path, assigned);
-    return assigned;
-  }
-
-  /** Forgets all other groups. */
-  keep(groups: readonly Pick<GroupView, 'path'>[]): void {
-    const paths = new Set(groups.map(({ path }) => path));
-    for (const path of this.#ofGroups.keys()) if (!paths.has(path)) this.#ofGroups.delete(path);
-  }
+/** @param former - the numbers until now, which the members of these groups keep */
+export function colorSlotsOf(
+  groups: readonly Pick<GroupView, 'path' | 'members'>[],
+  former: ColorSlots = new Map(),
+): ColorSlots {
+  const slotsOf = ({ path, members }: Pick<GroupView, 'path' | 'members'>) =>
+    assignSlots(
+      former.get(path) ?? new Map(),
+      members.map(({ id }) => id),
+    );
+  return new Map(groups.map((group) => [group.path, slotsOf(group)]));
 }
 
 /**
@@ -71,18 +62,11 @@ export function assignSlots(
   former: ReadonlyMap<string, number>,
   members: readonly string[],
 ): ReadonlyMap<string, number> {
-  const slots = new Map<string, number>();
-  for (const member of members) {
-    const slot = former.get(member);
-    if (slot !== undefined) slots.set(member, slot);
-  }
-  const taken = new Set(slots.values());
+  const taken = new Set(members.map((member) => former.get(member)));
   let free = 0;
-  for (const member of members) {
-    if (slots.has(member)) continue;
+  const lowestFree = () => {
     while (taken.has(free)) free += 1;
-    slots.set(member, free);
-    taken.add(free);
-  }
-  return slots;
+    return free++;
+  };
+  return new Map(members.map((member) => [member, former.get(member) ?? lowestFree()]));
 }

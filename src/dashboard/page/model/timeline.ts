@@ -3,27 +3,26 @@ import type { ElectionView, TermView } from '../../api-types.js';
 /** The timeline draws only gaps of at least this length: a handover takes about a millisecond. The table has every gap. */
 export const SHOWN_GAP_MS = 100;
 
-export interface TermSpan {
-  readonly term: TermView;
-  /** The term's end; `null` while it lasts. */
+/** A time; `to` is `null` while it lasts. */
+export interface Span {
+  readonly from: number;
   readonly to: number | null;
-  /** The leader may be gone although the record still names it. */
-  readonly isUnsure: boolean;
-  /** Alternates from term to term, so that readers can tell neighboring terms apart. */
-  readonly tone: 0 | 1;
 }
 
-/** A time without a leader. */
-export interface Gap {
-  readonly from: number;
-  /** The next term's beginning; `null` while there is no leader. */
-  readonly to: number | null;
+/** Ended terms are `even` and `odd` in turn, so that readers can tell neighboring terms apart. */
+export const TERM_TONES = ['even', 'odd', 'now', 'unsure'] as const;
+
+export interface TermSpan extends Span {
+  readonly term: TermView;
+  /** `now`: the leader leads. `unsure`: the leader may be gone although the record still names it. */
+  readonly tone: (typeof TERM_TONES)[number];
 }
 
 export interface Timeline {
   /** The oldest first. */
   readonly terms: readonly TermSpan[];
-  readonly gaps: readonly Gap[];
+  /** The times without a leader. */
+  readonly gaps: readonly Span[];
 }
 
 /** Who led when, and when no candidate did; the oldest first. */
@@ -31,22 +30,22 @@ export function timelineOf(election: ElectionView): Timeline {
   const known = [...election.terms].sort((a, b) => a.from - b.from || a.term - b.term);
   const isLed = election.leader !== null;
   const terms = known.map((term, index): TermSpan => {
-    const isLast = index === known.length - 1;
     // The dashboard may have missed a term's end. Then the term lasted until the next one at most.
-    const to = term.to ?? (isLast ? null : (known[index + 1] as TermView).from);
-    const isUnsure = to === null && (!isLed || election.state === 'taking-over');
-    return { term, to, isUnsure, tone: index % 2 === 0 ? 0 : 1 };
+    const to = term.to ?? known[index + 1]?.from ?? null;
+    const ended = index % 2 === 0 ? 'even' : 'odd';
+    const lasting = isLed && election.state !== 'taking-over' ? 'now' : 'unsure';
+    return { term, from: term.from, to, tone: to === null ? lasting : ended };
   });
-  const gaps = terms.flatMap(({ to }, index): Gap[] => {
+  const gaps = terms.flatMap(({ to }, index): Span[] => {
     if (to === null) return [];
     const next = terms[index + 1];
-    if (next !== undefined) return next.term.from > to ? [{ from: to, to: next.term.from }] : [];
+    if (next !== undefined) return next.from > to ? [{ from: to, to: next.from }] : [];
     return isLed ? [] : [{ from: to, to: null }];
   });
   return { terms, gaps };
 }
 
-export function isShown({ from, to }: Gap): boolean {
+export function isShown({ from, to }: Span): boolean {
   return to === null || to - from >= SHOWN_GAP_MS;
 }
 
@@ -60,13 +59,13 @@ const LEAST_RANGE_MS = 60_000;
 
 /** From the oldest known term until now, but no further back than `mostMs`. */
 export function rangeOf({ terms }: Timeline, now: number, mostMs: number): Range {
-  const oldest = Math.min(now, terms[0]?.term.from ?? now);
+  const oldest = Math.min(now, terms[0]?.from ?? now);
   return { from: Math.max(Math.min(oldest, now - LEAST_RANGE_MS), now - mostMs), to: now };
 }
 
 /** The place of a time span in a range, as fractions of the range's length; `null` if it is outside. */
 export function placeOf(
-  { from, to }: { readonly from: number; readonly to: number | null },
+  { from, to }: Span,
   range: Range,
 ): { readonly start: number; readonly width: number } | null {
   const length = range.to - range.from;
@@ -82,7 +81,7 @@ export function placeOf(
 const LASTS_S = 1e8;
 
 /** The data of an SVG path with a box for each span: horizontally in seconds after `origin`, one unit high. */
-export function boxesOf(spans: readonly { from: number; to: number | null }[], origin: number): string {
+export function boxesOf(spans: readonly Span[], origin: number): string {
   return spans
     .map(({ from, to }) => {
       const start = seconds(from - origin);
@@ -104,7 +103,7 @@ export function rowsOf({ terms }: Timeline): { span: TermSpan; gapBeforeMs: numb
   return terms
     .map((span, index) => {
       const end = terms[index - 1]?.to ?? null;
-      return { span, gapBeforeMs: end === null ? null : Math.max(0, span.term.from - end) };
+      return { span, gapBeforeMs: end === null ? null : Math.max(0, span.from - end) };
     })
     .reverse();
 }

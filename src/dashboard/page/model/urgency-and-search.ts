@@ -5,31 +5,23 @@ import { countText, nameOf } from './display-text.js';
 export const TONES = ['alarm', 'warning', 'well', 'idle'] as const;
 export type Tone = (typeof TONES)[number];
 
+const STATE_TONES = {
+  led: 'well',
+  owned: 'well',
+  vacant: 'alarm',
+  deserted: 'alarm',
+  'taking-over': 'warning',
+  incomplete: 'warning',
+  unreadable: 'warning',
+} as const;
+
 /** An election without a candidate is an alarm only if the dashboard has seen a leader there before. */
 export function electionTone({ state, terms }: ElectionView): Tone {
-  switch (state) {
-    case 'led':
-      return 'well';
-    case 'vacant':
-      return 'alarm';
-    case 'deserted':
-      return terms.length > 0 ? 'alarm' : 'idle';
-    case 'taking-over':
-    case 'unreadable':
-      return 'warning';
-  }
+  return state === 'deserted' && terms.length === 0 ? 'idle' : STATE_TONES[state];
 }
 
 export function groupTone({ state, shards }: GroupView): Tone {
-  switch (state) {
-    case 'owned':
-      return 'well';
-    case 'deserted':
-      return shards.length > 0 ? 'alarm' : 'idle';
-    case 'incomplete':
-    case 'unreadable':
-      return 'warning';
-  }
+  return state === 'deserted' && shards.length === 0 ? 'idle' : STATE_TONES[state];
 }
 
 export function lockTone({ queue }: LockView): Tone {
@@ -52,21 +44,13 @@ export interface Headline {
 
 /** @param isLive - whether `state` is current: the page is connected to its server, and the server to ZooKeeper */
 export function headlineOf(state: DashboardState, isLive: boolean): Headline {
-  const { elections, groups, root } = state;
-  const headline = ofElections(elections, groups, root);
+  const headline = headlineOfViews(state);
   if (isLive) return headline;
-  return {
-    ...headline,
-    tone: headline.tone === 'well' ? 'warning' : headline.tone,
-    title: `? ${headline.title}`,
-  };
+  const tone = headline.tone === 'well' ? 'warning' : headline.tone;
+  return { ...headline, tone, title: `? ${headline.title}` };
 }
 
-function ofElections(
-  elections: readonly ElectionView[],
-  groups: readonly GroupView[],
-  root: string,
-): Headline {
+function headlineOfViews({ elections, groups, root }: DashboardState): Headline {
   const counts = countText(elections.length, 'election');
   const without = elections.filter((election) => electionTone(election) === 'alarm');
   const [first] = without;
@@ -99,15 +83,11 @@ function ofElections(
   return { tone: 'well', text, title: `${text} – Conclave` };
 }
 
-/** The text of each view that a search looks at. A view never changes, but each change of one view repeats the search in all. */
-const searched = new WeakMap<object, string>();
-
 /** Whether a view's path or names contain all words of a query, in any order. */
 export function matches(query: string, view: ElectionView | GroupView | LockView): boolean {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return true;
-  const text = searched.get(view) ?? namesIn(view).join('\n').toLowerCase();
-  searched.set(view, text);
+  const text = namesIn(view).join('\n').toLowerCase();
   return words.every((word) => text.includes(word));
 }
 

@@ -1,10 +1,10 @@
-import { useCallback, useLayoutEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import type { DashboardState } from '../../api-types.js';
 import type { Action } from '../browser/send-action.js';
 import { hashOf, type Route, routeOf } from '../model/address-hash.js';
 import { CardGrids } from './cards/card-grids.js';
 import { Header, StaleBanner } from './header.js';
-import { type Page, PageContext, useChanges } from './page-context.js';
+import { type Page, PageContext, useChanges, useKeyDown } from './page-context.js';
 import { ConfirmDialog } from './panels/confirm-dialog.js';
 import { ElectionPanel } from './panels/election-panel.js';
 import { GroupPanel } from './panels/group-panel.js';
@@ -17,27 +17,23 @@ const MOST_TRANSITIONS = 25;
 
 export function App({ page }: { page: Omit<Page, 'root' | 'ask'> }) {
   const { store } = page;
-  useChanges(useCallback((listener) => store.subscribe(listener), [store]));
+  useChanges(store.changes);
   const [route, go] = useRoute();
   const [asked, setAsked] = useState<Action | null>(null);
   const state = store.model?.state;
   const root = state?.root ?? '/';
   const mayAct = state?.mayAct === true;
   const context = useMemo(() => ({ ...page, root, ask: mayAct ? setAsked : null }), [page, root, mayAct]);
-  // Before the first frame: a key that is pressed as soon as the page is seen must not be lost.
-  useLayoutEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      if (event.key === 'Escape' && asked === null && route.open !== null) close(route, go);
-    };
-    document.addEventListener('keydown', onKeyDown);
-    return () => document.removeEventListener('keydown', onKeyDown);
-  }, [route, asked, go]);
-  const search = useCallback((query: string) => go((former) => ({ ...former, query })), [go]);
-  const transitions = useMemo(
-    () => state?.transitions.slice(0, MOST_TRANSITIONS) ?? [],
-    [state?.transitions],
-  );
-  if (state === undefined) return <Connecting isFailing={store.link.kind === 'lost'} />;
+  useKeyDown((event) => {
+    if (event.key === 'Escape' && asked === null && route.open !== null) close(route, go);
+  });
+  const search = (query: string) => go((former) => ({ ...former, query }));
+  if (state === undefined)
+    return (
+      <p class="connecting quiet" role="status">
+        {store.link.kind === 'lost' ? 'The dashboard does not answer. Trying again …' : 'Connecting …'}
+      </p>
+    );
   return (
     <PageContext.Provider value={context}>
       <Header state={state} query={route.query} search={search} />
@@ -53,8 +49,8 @@ export function App({ page }: { page: Omit<Page, 'root' | 'ask'> }) {
         </main>
         <section class="rail" aria-labelledby="transitions-heading">
           <h2 id="transitions-heading">Last transitions</h2>
-          {transitions.length === 0 && <p class="quiet">No transition has been seen yet.</p>}
-          <Transitions transitions={transitions} />
+          {state.transitions.length === 0 && <p class="quiet">No transition has been seen yet.</p>}
+          <Transitions transitions={state.transitions} most={MOST_TRANSITIONS} />
         </section>
       </div>
       <OpenPanel state={state} route={route} />
@@ -85,16 +81,8 @@ function close(route: Route, go: ReturnType<typeof useRoute>[1]): void {
     if (link.dataset.path === path) link.focus();
 }
 
-function Connecting({ isFailing }: { isFailing: boolean }) {
-  return (
-    <div class="connecting" role="status">
-      <p>{isFailing ? 'The dashboard does not answer. Trying again …' : 'Connecting …'}</p>
-    </div>
-  );
-}
-
 /** The route in the page's address, and a function that changes it. */
-export function useRoute(): [Route, (next: (former: Route) => Route) => void] {
+function useRoute(): [Route, (next: (former: Route) => Route) => void] {
   const [route, setRoute] = useState(() => routeOf(location.hash));
   // Before the first frame: the address may change as soon as the page is seen.
   useLayoutEffect(() => {
@@ -109,11 +97,11 @@ export function useRoute(): [Route, (next: (former: Route) => Route) => void] {
     addEventListener('hashchange', onChange);
     return () => removeEventListener('hashchange', onChange);
   }, []);
-  const go = useCallback((next: (former: Route) => Route) => {
+  const go = (next: (former: Route) => Route) => {
     const changed = next(routeOf(location.hash));
     // Replaces the entry in the browser's history. Otherwise each typed letter would add one.
     history.replaceState(null, '', hashOf(changed));
     setRoute(changed);
-  }, []);
+  };
   return [route, go];
 }

@@ -1,28 +1,26 @@
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type { DashboardState, ServerView } from '../../api-types.js';
 import type { Scheme } from '../browser/color-scheme.js';
-import { countText, durationText, timeText } from '../model/display-text.js';
+import { ageText, countText, timeText } from '../model/display-text.js';
 import { type Headline, headlineOf } from '../model/urgency-and-search.js';
-import { useIsDark, usePage } from './page-context.js';
+import { useChanges, useKeyDown, usePage } from './page-context.js';
 import { Ticking } from './parts/ticking-times.js';
 import { Foreign } from './parts/untrusted-text.js';
 
 const SCHEME_TEXT: Readonly<Record<Scheme, string>> = { auto: '◐ auto', light: '○ light', dark: '● dark' };
 const SIGNS: Readonly<Record<Headline['tone'], string>> = { well: '', warning: '!', alarm: '✕' };
 
-export interface HeaderProps {
-  readonly state: DashboardState;
+interface SearchProps {
   readonly query: string;
   readonly search: (query: string) => void;
 }
 
-export function Header({ state, query, search }: HeaderProps) {
+export function Header({ state, query, search }: SearchProps & { state: DashboardState }) {
   const { store, scheme } = usePage();
-  useIsDark();
-  const headline = headlineOf(state, store.isLive);
-  const { tone, text } = headline;
+  useChanges(scheme.changes);
+  const { tone, text } = headlineOf(state, store.isLive);
   return (
-    <header class="top" data-tone={store.isLive ? tone : tone === 'alarm' ? 'alarm' : 'warning'}>
+    <header class="top" data-tone={tone}>
       <div class="headline">
         <h1>
           <span class="sign" aria-hidden="true">
@@ -30,7 +28,7 @@ export function Header({ state, query, search }: HeaderProps) {
           </span>
           <Foreign text={text} />
         </h1>
-        <p class="root">
+        <p class="note">
           {countsText(state)} below <Foreign text={state.root} />
         </p>
       </div>
@@ -39,7 +37,6 @@ export function Header({ state, query, search }: HeaderProps) {
         <Search query={query} search={search} />
         <button
           type="button"
-          class="scheme"
           onClick={() => scheme.change()}
           aria-label={`Colors: ${scheme.scheme}`}
           title="Colors: the system's, light or dark"
@@ -63,19 +60,14 @@ function countsText({ elections, groups, locks }: DashboardState): string {
   return counts.filter(Boolean).join(', ');
 }
 
-function Search({ query, search }: Omit<HeaderProps, 'state'>) {
+function Search({ query, search }: SearchProps) {
   const input = useRef<HTMLInputElement>(null);
-  // Before the first frame: a key that is pressed as soon as the page is seen must not be lost.
-  useLayoutEffect(() => {
-    const onKeyDown = (event: KeyboardEvent) => {
-      const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea');
-      if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
-      event.preventDefault();
-      input.current?.focus();
-    };
-    document.addEventListener('keydown', onKeyDown);
-    return () => document.removeEventListener('keydown', onKeyDown);
-  }, []);
+  useKeyDown((event) => {
+    const isTyping = event.target instanceof HTMLElement && event.target.matches('input, select, textarea');
+    if (event.key !== '/' || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    event.preventDefault();
+    input.current?.focus();
+  });
   return (
     <input
       ref={input}
@@ -108,9 +100,10 @@ function Servers({ servers }: { servers: readonly ServerView[] }) {
   );
 }
 
-/** Says that the page isn't current, and since when. */
+/** Says that the page isn't current, and since when. The page's own clock says for how long. */
 export function StaleBanner({ state }: { state: DashboardState }) {
   const { store } = usePage();
+  const begun = useRef(performance.now());
   if (store.isLive) return null;
   const since = store.now();
   const why =
@@ -120,18 +113,8 @@ export function StaleBanner({ state }: { state: DashboardState }) {
   return (
     <p class="stale" role="alert">
       <strong>{why}</strong>
-      {` – showing the state of ${timeText(since, state.now)}`}
-      <Elapsed />
+      {` – showing the state of ${timeText(since, state.now)}, `}
+      <Ticking text={() => `${ageText(performance.now() - begun.current)} ago`} />
     </p>
   );
-}
-
-/** How long the page hasn't been current, by the page's own clock. */
-function Elapsed() {
-  const begun = useRef(performance.now());
-  const text = () => {
-    const ms = performance.now() - begun.current;
-    return ms < 1_000 ? '' : `, ${durationText(Math.floor(ms / 1_000) * 1_000)} ago`;
-  };
-  return <Ticking text={text} />;
 }

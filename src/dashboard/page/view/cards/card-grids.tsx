@@ -43,10 +43,11 @@ function Grid<View extends AnyView>(props: {
   if (views.length === 0)
     return kind === 'election' ? (
       <section class="grid">
-        <p class="empty">There are no elections below this path yet. A new election appears here at once.</p>
+        <p class="empty quiet">
+          There are no elections below this path yet. A new election appears here at once.
+        </p>
       </section>
     ) : null;
-  const isOpen = (path: string) => open !== null && open.kind === kind && open.path === path;
   // If the page doesn't build all cards, the search results must be among the built ones.
   const isCut = views.length > MOST_CARDS;
   const shown = isCut ? [...views].sort((a, b) => Number(found.has(b)) - Number(found.has(a))) : views;
@@ -64,7 +65,7 @@ function Grid<View extends AnyView>(props: {
             of={of}
             view={view}
             isHidden={hidden.has(view.path)}
-            isOpen={isOpen(view.path)}
+            isOpen={open?.kind === kind && open.path === view.path}
           />
         ))}
       </ul>

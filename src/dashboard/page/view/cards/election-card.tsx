@@ -1,8 +1,8 @@
 import { memo } from 'preact/compat';
-import { useMemo, useRef } from 'preact/hooks';
+import { useRef } from 'preact/hooks';
 import type { ElectionView, LeaderView } from '../../../api-types.js';
 import { ageText, countText, numberText, WHY_TEXT } from '../../model/display-text.js';
-import { boxesOf, isShown, rangeOf, type Timeline, timelineOf, viewBoxOf } from '../../model/timeline.js';
+import { boxesOf, isShown, rangeOf, TERM_TONES, timelineOf, viewBoxOf } from '../../model/timeline.js';
 import { electionTone, leaderlessSince } from '../../model/urgency-and-search.js';
 import { usePage, useTicks } from '../page-context.js';
 import { LeaseBar, Ticking } from '../parts/ticking-times.js';
@@ -32,12 +32,12 @@ function Body({ view: election }: { view: ElectionView }) {
         ) : (
           <>
             <span class="quiet">next</span> <Foreign text={election.next.id} />
-            <span class="why" title={WHY_TEXT[election.next.why]}>
+            <span class="why quiet" title={WHY_TEXT[election.next.why]}>
               {SHORT_WHY[election.next.why]}
             </span>
           </>
         )}
-        <span class="waiting">{waitingText(election)}</span>
+        <span class="waiting quiet">{waitingText(election)}</span>
       </p>
       <TimelineStrip election={election} />
     </>
@@ -50,7 +50,7 @@ function Leader({ path, leader }: { path: string; leader: LeaderView }) {
       <p class="leader">
         <Foreign text={leader.id} />
       </p>
-      <p class="facts">
+      <p class="facts quiet">
         <span>{`term ${leader.term}`}</span>
         <span>
           {'for '}
@@ -65,41 +65,35 @@ function Leader({ path, leader }: { path: string; leader: LeaderView }) {
 /** The text in place of the leader. */
 function Leaderless({ election }: { election: ElectionView }) {
   const since = leaderlessSince(election);
-  const isEmpty = electionTone(election) === 'idle';
+  const { state } = election;
+  const isIdle = electionTone(election) === 'idle';
+  const text = state === 'unreadable' ? 'not readable' : 'no leader';
   return (
     <>
-      <p class={isEmpty ? 'leader quiet' : 'leader none'}>{leaderlessText(election)}</p>
-      <p class="facts">
-        {!isEmpty && since !== null && (
+      <p class={isIdle ? 'leader quiet' : 'leader none'}>{isIdle ? 'no candidates' : text}</p>
+      <p class="facts quiet">
+        {since !== null && (
           <span>
             {'for '}
             <Ticking text={(now) => ageText(now - since)} />
           </span>
         )}
-        {election.state === 'deserted' && !isEmpty && <span>and no candidates</span>}
+        {state === 'deserted' && !isIdle && <span>and no candidates</span>}
       </p>
     </>
   );
 }
 
-function leaderlessText(election: ElectionView): string {
-  if (election.state === 'unreadable') return 'not readable';
-  if (electionTone(election) === 'idle') return 'no candidates';
-  return 'no leader';
-}
+const MARKS: Readonly<Record<ElectionView['state'], string>> = {
+  led: '',
+  'taking-over': 'taking over',
+  unreadable: 'unreadable',
+  vacant: '✕ no leader',
+  deserted: '✕ no leader',
+};
 
 function markOf(election: ElectionView): string {
-  switch (election.state) {
-    case 'led':
-      return '';
-    case 'taking-over':
-      return 'taking over';
-    case 'unreadable':
-      return 'unreadable';
-    case 'vacant':
-    case 'deserted':
-      return electionTone(election) === 'idle' ? '' : '✕ no leader';
-  }
+  return electionTone(election) === 'idle' ? '' : MARKS[election.state];
 }
 
 function waitingText({ candidates }: ElectionView): string {
@@ -113,30 +107,28 @@ const MOST_MS = 24 * 60 * 60 * 1_000;
 export const TimelineStrip = memo(({ election }: { election: ElectionView }) => {
   const { store } = usePage();
   const picture = useRef<SVGSVGElement>(null);
-  const timeline = useMemo(() => timelineOf(election), [election]);
+  const timeline = timelineOf(election);
   const origin = election.terms[0]?.from ?? 0;
   useTicks(() =>
     picture.current?.setAttribute('viewBox', viewBoxOf(rangeOf(timeline, store.now(), MOST_MS), origin)),
   );
-  const { terms } = timeline;
   const gaps = timeline.gaps.filter(isShown);
-  const boxes = (spans: Timeline['terms']) => boxesOf(spans.map(spanOf), origin);
-  const ended = (tone: 0 | 1) =>
-    terms.filter((span) => span.tone === tone && !span.isUnsure && span.to !== null);
   const label = `${countText(election.terms.length, 'term')}, ${countText(gaps.length, 'gap')}`;
   return (
     <div class="strip" role="img" aria-label={label}>
       <svg preserveAspectRatio="none" viewBox="0 0 1 1" aria-hidden="true" ref={picture}>
-        <path class="term even" d={boxes(ended(0))} />
-        <path class="term odd" d={boxes(ended(1))} />
-        <path class="term now" d={boxes(terms.filter(({ to, isUnsure }) => to === null && !isUnsure))} />
-        <path class="term unsure" d={boxes(terms.filter(({ isUnsure }) => isUnsure))} />
+        {TERM_TONES.map((each) => (
+          <path
+            key={each}
+            class={each}
+            d={boxesOf(
+              timeline.terms.filter(({ tone }) => tone === each),
+              origin,
+            )}
+          />
+        ))}
         <path class="gap" d={boxesOf(gaps, origin)} vector-effect="non-scaling-stroke" />
       </svg>
     </div>
   );
 });
-
-function spanOf({ term, to }: Timeline['terms'][number]) {
-  return { from: term.from, to };
-}

@@ -1,6 +1,5 @@
 import type { ComponentType } from 'preact';
 import { memo } from 'preact/compat';
-import { useMemo } from 'preact/hooks';
 import type { GroupView, LockView } from '../../../api-types.js';
 import { hashOf, type Kind } from '../../model/address-hash.js';
 import { ageText, countText, nameOf, numberText } from '../../model/display-text.js';
@@ -21,8 +20,8 @@ export interface CardKind<View> {
 }
 
 /**
- * A card. The whole card is the link that opens the panel. The page draws a card's content again only for another view, because
- * a search merely hides most of the cards. Hidden cards stay in the document: building them anew would take longer.
+ * A card. The whole card is the link that opens the panel. Hidden cards stay in the document: building them anew would take
+ * longer.
  */
 function CardFrame<View extends { readonly path: string }>(props: {
   of: CardKind<View>;
@@ -34,8 +33,8 @@ function CardFrame<View extends { readonly path: string }>(props: {
   const { kind, toneOf, markOf, Body } = of;
   const { root } = usePage();
   const { path } = view;
-  const content = useMemo(
-    () => (
+  return (
+    <li class="place" data-open={isOpen} hidden={isHidden}>
       <article class={`card ${kind}`} data-tone={toneOf(view)}>
         <div class="card-head">
           <h3>
@@ -43,16 +42,10 @@ function CardFrame<View extends { readonly path: string }>(props: {
               <Foreign text={nameOf(path, root)} />
             </a>
           </h3>
-          <span class="mark">{markOf(view)}</span>
+          <span class="mark note">{markOf(view)}</span>
         </div>
         <Body view={view} />
       </article>
-    ),
-    [kind, toneOf, markOf, Body, view, path, root],
-  );
-  return (
-    <li class="place" data-open={isOpen} hidden={isHidden}>
-      {content}
     </li>
   );
 }
@@ -69,13 +62,10 @@ const MOST_HOLDERS = 2;
 export const LOCK_CARD: CardKind<LockView> = {
   kind: 'lock',
   toneOf: lockTone,
-  markOf: markOfLock,
+  markOf: ({ kind, holding, capacity }) =>
+    kind === 'semaphore' ? `${holding} of ${capacity}` : KIND_TEXT[kind],
   Body: LockBody,
 };
-
-function markOfLock({ kind, holding, capacity }: LockView): string {
-  return kind === 'semaphore' ? `${holding} of ${capacity}` : KIND_TEXT[kind];
-}
 
 function LockBody({ view: lock }: { view: LockView }) {
   const holders = lock.queue.slice(0, lock.holding);
@@ -95,7 +85,7 @@ function LockBody({ view: lock }: { view: LockView }) {
         <span class="quiet">
           {holders.length > MOST_HOLDERS && `and ${holders.length - MOST_HOLDERS} more`}
         </span>
-        <span class="waiting">{`${numberText(lock.queue.length - lock.holding)} waiting`}</span>
+        <span class="waiting quiet">{`${numberText(lock.queue.length - lock.holding)} waiting`}</span>
       </p>
     </>
   );
@@ -120,7 +110,7 @@ function GroupBody({ view: group }: { view: GroupView }) {
   ];
   return (
     <>
-      <p class="facts">
+      <p class="facts quiet">
         {facts.filter(Boolean).map((fact) => (
           <span key={fact}>{fact}</span>
         ))}
@@ -136,14 +126,6 @@ function rangeText(counts: readonly number[]): string {
 }
 
 function markOfGroup({ state, owners, members }: GroupView): string {
-  switch (state) {
-    case 'owned':
-      return '';
-    case 'incomplete':
-      return `${numberText(ownedCounts(owners, members.length).unowned)} without an owner`;
-    case 'deserted':
-      return '✕ no members';
-    case 'unreadable':
-      return 'unreadable';
-  }
+  if (state !== 'incomplete') return { owned: '', deserted: '✕ no members', unreadable: 'unreadable' }[state];
+  return `${numberText(ownedCounts(owners, members.length).unowned)} without an owner`;
 }

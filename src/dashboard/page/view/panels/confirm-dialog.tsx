@@ -5,10 +5,7 @@ import { nameOf } from '../../model/display-text.js';
 import { usePage } from '../page-context.js';
 import { Foreign } from '../parts/untrusted-text.js';
 
-type Progress =
-  | { readonly kind: 'asking' }
-  | { readonly kind: 'sent' }
-  | { readonly kind: 'failed'; readonly message: string };
+type Progress = 'asking' | 'sent' | { readonly failure: string };
 
 const VERBS: Readonly<Record<Action['kind'], string>> = {
   resign: 'Resign',
@@ -19,11 +16,21 @@ const VERBS: Readonly<Record<Action['kind'], string>> = {
   unpin: 'Unpin',
 };
 
+/** Opens the dialog for an action, for visitors that may act. */
+export function ActionButton({ action }: { action: Action }) {
+  const { ask } = usePage();
+  return (
+    <button type="button" onClick={() => ask?.(action)}>
+      {`${VERBS[action.kind]}…`}
+    </button>
+  );
+}
+
 /** Asks the visitor to confirm an action, then sends it. If the action fails, the dialog stays open and shows the reason. */
 export function ConfirmDialog({ action, done }: { action: Action; done: () => void }) {
   const { baseUrl, root } = usePage();
   const dialog = useRef<HTMLDialogElement>(null);
-  const [progress, setProgress] = useState<Progress>({ kind: 'asking' });
+  const [progress, setProgress] = useState<Progress>('asking');
   const [grace, setGrace] = useState('');
   useLayoutEffect(() => {
     const element = dialog.current as HTMLDialogElement;
@@ -33,29 +40,20 @@ export function ConfirmDialog({ action, done }: { action: Action; done: () => vo
   const hasGrace = action.kind === 'resign' || action.kind === 'revoke';
   const send = async (event: Event) => {
     event.preventDefault();
-    setProgress({ kind: 'sent' });
-    const seconds = Number.parseFloat(grace);
+    setProgress('sent');
     try {
-      await carryOut(
-        baseUrl,
-        action,
-        Number.isFinite(seconds) ? { graceMs: Math.round(seconds * 1_000) } : {},
-      );
+      await carryOut(baseUrl, action, grace === '' ? undefined : Math.round(Number(grace) * 1_000));
       done();
     } catch (error) {
-      setProgress({ kind: 'failed', message: error instanceof Error ? error.message : String(error) });
+      setProgress({ failure: error instanceof Error ? error.message : String(error) });
     }
   };
   return (
     <dialog ref={dialog} aria-labelledby="confirm-heading" onClose={done}>
       <form onSubmit={(event) => void send(event)}>
         <h2 id="confirm-heading">{`${VERBS[action.kind]}?`}</h2>
-        <p>
-          <Consequence action={action} />
-        </p>
-        <p class="path">
-          <Foreign text={nameOf(action.path, root)} />
-        </p>
+        <p>{consequenceOf(action)}</p>
+        <Foreign class="quiet" text={nameOf(action.path, root)} />
         {hasGrace && (
           <label>
             <span>Seconds for its work to settle </span>
@@ -69,17 +67,17 @@ export function ConfirmDialog({ action, done }: { action: Action; done: () => vo
             />
           </label>
         )}
-        {progress.kind === 'failed' && (
+        {typeof progress === 'object' && (
           <p role="alert" class="failure">
-            <Foreign isFull text={progress.message} />
+            <Foreign isFull text={progress.failure} />
           </p>
         )}
         <p class="actions">
           <button type="button" onClick={done}>
             Cancel
           </button>
-          <button type="submit" class="primary" disabled={progress.kind === 'sent'}>
-            {progress.kind === 'sent' ? 'Sent …' : VERBS[action.kind]}
+          <button type="submit" class="primary" disabled={progress === 'sent'}>
+            {progress === 'sent' ? 'Sent …' : VERBS[action.kind]}
           </button>
         </p>
       </form>
@@ -87,40 +85,21 @@ export function ConfirmDialog({ action, done }: { action: Action; done: () => vo
   );
 }
 
-function Consequence({ action }: { action: Action }): ComponentChildren {
+/** A sentence that says what the action does. */
+function consequenceOf(action: Action): ComponentChildren[] {
+  const name = (text: string) => <Foreign text={text} />;
   switch (action.kind) {
     case 'resign':
-      return (
-        <>
-          <Foreign text={action.leader.id} /> is asked to end its term. It then joins the queue again.
-        </>
-      );
+      return [name(action.leader.id), ' is asked to end its term. It then joins the queue again.'];
     case 'revoke':
-      return (
-        <>
-          <Foreign text={action.leader.id} /> is asked to step down. It may refuse.
-        </>
-      );
+      return [name(action.leader.id), ' is asked to step down. It may refuse.'];
     case 'hand-over':
-      return (
-        <>
-          <Foreign text={action.leader.id} /> is asked to hand its term over to{' '}
-          <Foreign text={action.to.id} />.
-        </>
-      );
+      return [name(action.leader.id), ' is asked to hand its term over to ', name(action.to.id), '.'];
     case 'move':
+      return ['Shard ', name(action.shard), ' moves to ', name(action.member), '.'];
     case 'pin':
-      return (
-        <>
-          Shard <Foreign text={action.shard} /> {action.kind === 'move' ? 'moves' : 'is pinned'} to{' '}
-          <Foreign text={action.member} />.
-        </>
-      );
+      return ['Shard ', name(action.shard), ' is pinned to ', name(action.member), '.'];
     case 'unpin':
-      return (
-        <>
-          Shard <Foreign text={action.shard} /> is no longer pinned to <Foreign text={action.member} />.
-        </>
-      );
+      return ['Shard ', name(action.shard), ' is no longer pinned to ', name(action.member), '.'];
   }
 }

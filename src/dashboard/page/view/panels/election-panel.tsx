@@ -1,13 +1,14 @@
-import { useRef } from 'preact/hooks';
-import type { CandidateView, ElectionView, TransitionView } from '../../../api-types.js';
+import type { ElectionView, TransitionView } from '../../../api-types.js';
 import { ageText, countText, durationText, timeText, WHY_TEXT } from '../../model/display-text.js';
 import { electionTone } from '../../model/urgency-and-search.js';
 import { usePage } from '../page-context.js';
 import { LeaseBar, Ticking } from '../parts/ticking-times.js';
 import { Transitions } from '../parts/transition-list.js';
 import { Foreign } from '../parts/untrusted-text.js';
-import { Panel, Section, useMovingRows } from './panel-frame.js';
-import { TermsTable, TimelineChart } from './terms-and-timeline.js';
+import { ActionButton } from './confirm-dialog.js';
+import { Panel, Section } from './panel-frame.js';
+import { Queue } from './queue.js';
+import { TermsAndTimeline } from './terms-and-timeline.js';
 
 const STATE_TEXT: Readonly<Record<ElectionView['state'], string>> = {
   led: 'is led',
@@ -17,12 +18,8 @@ const STATE_TEXT: Readonly<Record<ElectionView['state'], string>> = {
   unreadable: "can't be read",
 };
 
-export interface ElectionPanelProps {
-  readonly election: ElectionView;
-  readonly transitions: readonly TransitionView[];
-}
-
-export function ElectionPanel({ election, transitions }: ElectionPanelProps) {
+export function ElectionPanel(props: { election: ElectionView; transitions: readonly TransitionView[] }) {
+  const { election, transitions } = props;
   const { path, next } = election;
   const own = transitions.filter((transition) => transition.path === path);
   return (
@@ -41,11 +38,10 @@ export function ElectionPanel({ election, transitions }: ElectionPanelProps) {
         )}
       </Section>
       <Section title="Terms">
-        <TimelineChart election={election} />
-        <TermsTable election={election} />
+        <TermsAndTimeline election={election} />
       </Section>
       <Section title="Queue" note={countText(election.candidates.length, 'candidate')}>
-        <CandidateQueue election={election} />
+        <Candidates election={election} />
       </Section>
       {own.length > 0 && (
         <Section title="Transitions">
@@ -58,8 +54,7 @@ export function ElectionPanel({ election, transitions }: ElectionPanelProps) {
 
 function Leader({ election: { path, leader } }: { election: ElectionView }) {
   const { store, ask } = usePage();
-  if (leader === null) return <p class="leader none">no leader</p>;
-  const target = { path, leader };
+  if (leader === null) return <p class="leader alarmed">no leader</p>;
   return (
     <>
       <p class="leader">
@@ -82,67 +77,31 @@ function Leader({ election: { path, leader } }: { election: ElectionView }) {
       </dl>
       {ask !== null && (
         <p class="actions">
-          <button type="button" onClick={() => ask({ kind: 'resign', ...target })}>
-            Resign…
-          </button>
-          <button type="button" onClick={() => ask({ kind: 'revoke', ...target })}>
-            Revoke…
-          </button>
+          <ActionButton action={{ kind: 'resign', path, leader }} />
+          <ActionButton action={{ kind: 'revoke', path, leader }} />
         </p>
       )}
     </>
   );
 }
 
-const MOST_ROWS = 200;
-
-/** The candidates in the order of the queue. The page shows how a candidate moves up. */
-export function CandidateQueue({ election }: { election: ElectionView }) {
-  const list = useRef<HTMLOListElement>(null);
-  useMovingRows(list);
-  const { candidates } = election;
-  if (candidates.length === 0) return <p class="quiet">empty</p>;
-  const sorted = [...candidates].sort((a, b) => a.position - b.position);
-  return (
-    <>
-      <ol class="queue" ref={list}>
-        {sorted.slice(0, MOST_ROWS).map((candidate) => (
-          <Candidate key={candidate.node} candidate={candidate} election={election} />
-        ))}
-      </ol>
-      {sorted.length > MOST_ROWS && <p class="quiet">{`and ${sorted.length - MOST_ROWS} more`}</p>}
-    </>
-  );
-}
-
-function Candidate({ candidate, election }: { candidate: CandidateView; election: ElectionView }) {
+/** The candidates in the order of the queue, with an action for each of them. */
+function Candidates({ election }: { election: ElectionView }) {
   const { ask } = usePage();
-  const { id, node, position, priority, leads, data } = candidate;
   const { leader, next, path } = election;
-  const isNext = next?.node === node;
-  return (
-    <li data-key={node} data-leads={leads} data-next={isNext}>
-      <span class="position">{position + 1}</span>
-      <span class="candidate">
-        <span class="candidate-id">
-          <Foreign text={id} />
-        </span>
-        {data !== undefined && data !== '' && (
-          <span class="data">
-            <Foreign text={data} />
-          </span>
-        )}
-      </span>
-      <span class="badges">
-        {priority !== 0 && <span class="badge">{`priority ${priority}`}</span>}
+  const rows = election.candidates.map((candidate) => {
+    const { id, node, priority, leads, data } = candidate;
+    const badges = (
+      <>
+        {priority !== 0 && <span class="badge note">{`priority ${priority}`}</span>}
         {leads && <span class="badge leads">leads</span>}
-        {isNext && <span class="badge next">{`next: ${WHY_TEXT[next.why]}`}</span>}
+        {next?.node === node && <span class="badge next">{`next: ${WHY_TEXT[next.why]}`}</span>}
         {ask !== null && !leads && leader !== null && (
-          <button type="button" onClick={() => ask({ kind: 'hand-over', path, leader, to: candidate })}>
-            Hand over…
-          </button>
+          <ActionButton action={{ kind: 'hand-over', path, leader, to: candidate }} />
         )}
-      </span>
-    </li>
-  );
+      </>
+    );
+    return { node, id, data, isFirst: leads, badges };
+  });
+  return <Queue rows={rows} empty="empty" />;
 }

@@ -1,12 +1,14 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { GroupView } from '../../../api-types.js';
-import { countText, numberText, shortened, timeText, visibleText } from '../../model/display-text.js';
+import { countText, numberText, shortened, visibleText } from '../../model/display-text.js';
 import { memberStyle } from '../../model/member-colors.js';
 import { ownedCounts } from '../../model/shard-grid.js';
 import { groupTone } from '../../model/urgency-and-search.js';
-import { useIsDark, usePage } from '../page-context.js';
+import { useChanges, usePage } from '../page-context.js';
 import { ShardCanvas } from '../parts/shard-canvas.js';
+import { Happening } from '../parts/transition-list.js';
 import { Foreign } from '../parts/untrusted-text.js';
+import { ActionButton } from './confirm-dialog.js';
 import { Panel, Section } from './panel-frame.js';
 
 const STATE_TEXT: Readonly<Record<GroupView['state'], string>> = {
@@ -57,7 +59,14 @@ export function GroupPanel({ group }: { group: GroupView }) {
       )}
       {group.moves.length > 0 && (
         <Section title="Moves">
-          <Moves moves={group.moves.slice(0, MOST_MOVES)} />
+          <ol class="transitions">
+            {group.moves.slice(0, MOST_MOVES).map(({ at, shard: id, from, to }) => (
+              <Happening key={`${at} ${id} ${to}`} at={at}>
+                <Foreign class="who" text={id} /> <Owner id={from} /> {'→ '}
+                <Owner id={to} />
+              </Happening>
+            ))}
+          </ol>
         </Section>
       )}
     </Panel>
@@ -71,9 +80,9 @@ function Members(props: {
   setMember: (member: string | null) => void;
 }) {
   const { group, member, setMember } = props;
-  const { slotsOf } = usePage();
-  const isDark = useIsDark();
-  const slots = slotsOf(group);
+  const { store, scheme } = usePage();
+  useChanges(scheme.changes);
+  const slots = store.slotsOf(group.path);
   const { byMember } = ownedCounts(group.owners, group.members.length);
   return (
     <ul class="members">
@@ -84,66 +93,40 @@ function Members(props: {
             aria-pressed={member === id}
             onClick={() => setMember(member === id ? null : id)}
           >
-            <Swatch {...memberStyle(slots.get(id) ?? 0, isDark)} />
-            <span class="member-id">
-              <Foreign text={id} />
-            </span>
-            {weight !== 1 && <span class="badge">{`weight ${weight}`}</span>}
-            {planner && <span class="badge">planner</span>}
-            <span class="count">{numberText(byMember[index] ?? 0)}</span>
+            <Swatch {...memberStyle(slots.get(id) ?? 0, scheme.isDark)} />
+            <Foreign class="member-id" text={id} />
+            {weight !== 1 && <span class="badge note">{`weight ${weight}`}</span>}
+            {planner && <span class="badge note">planner</span>}
+            <span class="count quiet">{numberText(byMember[index] ?? 0)}</span>
           </button>
-          {data !== undefined && data !== '' && (
-            <span class="data">
-              <Foreign text={data} />
-            </span>
-          )}
+          {data !== undefined && data !== '' && <Foreign class="data note" text={data} />}
         </li>
       ))}
     </ul>
   );
 }
 
-function Swatch({ color, pattern }: ReturnType<typeof memberStyle>) {
-  const inner = { plain: 0, inset: 9.6, dot: 4.8 }[pattern];
+function Swatch({ color, mark }: ReturnType<typeof memberStyle>) {
+  const start = (1 - mark) / 2;
   return (
-    <svg class="swatch" viewBox="0 0 16 16" aria-hidden="true">
-      <rect width="16" height="16" fill={color} />
-      {inner > 0 && <rect class="inner" x={8 - inner / 2} y={8 - inner / 2} width={inner} height={inner} />}
+    <svg class="swatch" viewBox="0 0 1 1" aria-hidden="true">
+      <rect width="1" height="1" fill={color} />
+      <rect class="inner" x={start} y={start} width={mark} height={mark} />
     </svg>
   );
 }
 
-function Moves({ moves }: { moves: GroupView['moves'] }) {
-  const { store } = usePage();
-  const now = store.now();
-  return (
-    <ol class="transitions">
-      {moves.map(({ at, shard, from, to }) => (
-        <li key={`${at} ${shard} ${to}`}>
-          <time>{timeText(at, now)}</time>
-          <span class="what">
-            <strong>
-              <Foreign text={shard} />
-            </strong>{' '}
-            {from === null ? 'no owner' : <Foreign text={from} />} {'→ '}
-            {to === null ? 'no owner' : <Foreign text={to} />}
-          </span>
-        </li>
-      ))}
-    </ol>
-  );
+function Owner({ id }: { id: string | null }) {
+  return id === null ? 'no owner' : <Foreign text={id} />;
 }
 
 /** The chosen shard: its owner, and the actions on it. */
-export function ShardDetails({ group, shard }: { group: GroupView; shard: number | null }) {
+function ShardDetails({ group, shard }: { group: GroupView; shard: number | null }) {
   const { ask } = usePage();
-  const [member, setMember] = useState('');
+  const [chosen, choose] = useState('');
   const name = shard === null ? null : (group.shards[shard] ?? null);
-  const first = group.members[0]?.id ?? '';
-  useEffect(
-    () => setMember((former) => (group.members.some(({ id }) => id === former) ? former : first)),
-    [group.members, first],
-  );
+  const [first] = group.members;
+  const member = group.members.some(({ id }) => id === chosen) ? chosen : (first?.id ?? '');
   if (name === null)
     return (
       <p class="shard-details quiet">Click a shard, or choose one with the arrow keys, to see its owner.</p>
@@ -171,7 +154,7 @@ export function ShardDetails({ group, shard }: { group: GroupView; shard: number
         <p class="actions">
           <label>
             <span>To </span>
-            <select value={member} onChange={(event) => setMember(event.currentTarget.value)}>
+            <select value={member} onChange={(event) => choose(event.currentTarget.value)}>
               {group.members.map(({ id, node }) => (
                 <option key={node} value={id}>
                   {shortened(visibleText(id), 60)}
@@ -179,20 +162,9 @@ export function ShardDetails({ group, shard }: { group: GroupView; shard: number
               ))}
             </select>
           </label>
-          <button type="button" onClick={() => ask({ kind: 'move', path, shard: name, member })}>
-            Move…
-          </button>
-          <button type="button" onClick={() => ask({ kind: 'pin', path, shard: name, member })}>
-            Pin…
-          </button>
-          {pin !== undefined && (
-            <button
-              type="button"
-              onClick={() => ask({ kind: 'unpin', path, shard: name, member: pin.member })}
-            >
-              Unpin…
-            </button>
-          )}
+          <ActionButton action={{ kind: 'move', path, shard: name, member }} />
+          <ActionButton action={{ kind: 'pin', path, shard: name, member }} />
+          {pin && <ActionButton action={{ kind: 'unpin', path, shard: name, member: pin.member }} />}
         </p>
       )}
     </div>

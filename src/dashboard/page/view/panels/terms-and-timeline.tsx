@@ -10,31 +10,47 @@ import {
   type Timeline,
   timelineOf,
 } from '../../model/timeline.js';
-import { usePage, useSecond } from '../page-context.js';
+import { useChanges, usePage } from '../page-context.js';
 import { Foreign } from '../parts/untrusted-text.js';
 
-/** The terms in words. Each row has the leader, the term's beginning, length and end, and the time without a leader before it. */
-export function TermsTable({ election }: { election: ElectionView }) {
-  const { store } = usePage();
-  useSecond();
-  if (election.terms.length === 0) return null;
+/** The terms of an election as a picture and in words. */
+export function TermsAndTimeline({ election }: { election: ElectionView }) {
+  const { store, ticks } = usePage();
+  useChanges(ticks);
+  if (election.terms.length === 0) return <p class="quiet">No term has been seen yet.</p>;
+  const timeline = timelineOf(election);
   const now = store.now();
+  return (
+    <>
+      <TimelineChart timeline={timeline} now={now} />
+      <TermsTable timeline={timeline} now={now} />
+    </>
+  );
+}
+
+interface TimelineProps {
+  readonly timeline: Timeline;
+  readonly now: number;
+}
+
+const COLUMNS = ['Term', 'Leader', 'From', 'Lasted', 'End', 'Gap before'];
+
+function TermsTable({ timeline, now }: TimelineProps) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: readers must be able to scroll it with keys.
     <section class="scroll" tabIndex={0} aria-label="Terms">
       <table>
         <thead>
           <tr>
-            <th scope="col">Term</th>
-            <th scope="col">Leader</th>
-            <th scope="col">From</th>
-            <th scope="col">Lasted</th>
-            <th scope="col">End</th>
-            <th scope="col">Gap before</th>
+            {COLUMNS.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
           </tr>
         </thead>
         <tbody>
-          {rowsOf(timelineOf(election)).map(({ span: { term, to }, gapBeforeMs }) => (
+          {rowsOf(timeline).map(({ span: { term, to }, gapBeforeMs }) => (
             <tr key={`${term.term} ${term.from}`}>
               <td class="number">{term.term}</td>
               <td class="who">{term.id === null ? 'unknown' : <Foreign text={term.id} />}</td>
@@ -64,14 +80,9 @@ const RANGES = [
 const LEAST_FOR_NAME = 0.06;
 
 /** The terms as a picture. The table below has the same in words, for keyboards and screen readers. */
-export function TimelineChart({ election }: { election: ElectionView }) {
-  const { store } = usePage();
+function TimelineChart({ timeline, now }: TimelineProps) {
   const [mostMs, setMost] = useState<number>(Number.POSITIVE_INFINITY);
-  useSecond();
-  const now = store.now();
-  const timeline = timelineOf(election);
   const range = rangeOf(timeline, now, mostMs);
-  if (election.terms.length === 0) return <p class="quiet">No term has been seen yet.</p>;
   return (
     <div class="chart">
       <fieldset class="ranges">
@@ -85,7 +96,7 @@ export function TimelineChart({ election }: { election: ElectionView }) {
       </fieldset>
       <div aria-hidden="true">
         <Lane timeline={timeline} range={range} now={now} />
-        <div class="axis">
+        <div class="axis quiet">
           <span>{timeText(range.from, now)}</span>
           <span>{timeText((range.from + range.to) / 2, now)}</span>
           <span>now</span>
@@ -95,23 +106,17 @@ export function TimelineChart({ election }: { election: ElectionView }) {
   );
 }
 
-function Lane({ timeline, range, now }: { timeline: Timeline; range: Range; now: number }) {
+function Lane({ timeline, range, now }: TimelineProps & { range: Range }) {
   return (
     <div class="lane">
       {timeline.terms.map((span) => {
-        const { term, to, tone, isUnsure } = span;
-        const place = placeOf({ from: term.from, to }, range);
+        const { term, to, tone } = span;
+        const place = placeOf(span, range);
         if (place === null) return null;
         const end = term.end === null ? 'lasts' : END_TEXT[term.end];
         const title = `term ${term.term}: ${durationText((to ?? now) - term.from)}, ${end}`;
         return (
-          <div
-            key={`${term.term} ${term.from}`}
-            class="span"
-            data-tone={isUnsure ? 'unsure' : to === null ? 'now' : tone}
-            style={styleOf(place)}
-            title={title}
-          >
+          <div key={`${term.term} ${term.from}`} class={`span ${tone}`} style={styleOf(place)} title={title}>
             {place.width > LEAST_FOR_NAME && (term.id === null ? 'unknown' : <Foreign text={term.id} />)}
           </div>
         );

@@ -4,7 +4,7 @@ import type { GroupView } from '../../../api-types.js';
 import { countText } from '../../model/display-text.js';
 import { type MemberStyle, memberStyle } from '../../model/member-colors.js';
 import { gridOf, type ShardGrid, shardAfterKey, shardAt } from '../../model/shard-grid.js';
-import { useIsDark, usePage } from '../page-context.js';
+import { useChanges, usePage } from '../page-context.js';
 
 export interface ShardCanvasProps {
   readonly group: GroupView;
@@ -21,8 +21,8 @@ export interface ShardCanvasProps {
 /** The shards of a group as a grid, in the colors of their owners. Shards that move light up for a moment. */
 export const ShardCanvas = memo((props: ShardCanvasProps) => {
   const { group, height, mostPitch, member = null, shard = null, choose } = props;
-  const { slotsOf } = usePage();
-  const isDark = useIsDark();
+  const { store, scheme } = usePage();
+  useChanges(scheme.changes);
   const canvas = useRef<HTMLCanvasElement>(null);
   const frame = useRef<HTMLDivElement>(null);
   const drawing = useRef<ShardDrawing>(undefined);
@@ -41,62 +41,58 @@ export const ShardCanvas = memo((props: ShardCanvasProps) => {
   useLayoutEffect(() => {
     if (width === 0) return;
     drawing.current ??= new ShardDrawing(canvas.current as HTMLCanvasElement);
-    drawing.current.draw({ group, grid, slots: slotsOf(group), isDark, member, shard });
+    const { isDark } = scheme;
+    const slots = store.slotsOf(group.path);
+    const styles = group.members.map(({ id }) => memberStyle(slots.get(id) ?? 0, isDark));
+    drawing.current.draw({ group, grid, styles, isDark, member, shard });
   });
   const label = `${countText(count, 'shard')} of ${countText(group.members.length, 'member')}`;
-  if (choose === undefined)
-    return (
-      <div class="shards" ref={frame}>
-        <canvas ref={canvas} role="img" aria-label={label} />
-      </div>
-    );
   const onKeyDown = (event: KeyboardEvent) => {
     const next = shardAfterKey(event.key, shard ?? 0, count, grid);
     if (next === null) return;
     event.preventDefault();
-    choose(next);
+    choose?.(next);
   };
   const onClick = (event: MouseEvent) => {
     const at = shardAt(grid, count, event.offsetX, event.offsetY);
-    if (at !== null) choose(at);
+    if (at !== null) choose?.(at);
   };
+  // A slider has one value, here the shard's number. The arrow keys change it, and a screen reader reads it aloud.
+  const slider = {
+    role: 'slider',
+    tabIndex: 0,
+    'aria-label': `${label}: choose a shard with the arrow keys`,
+    'aria-valuemin': 0,
+    'aria-valuemax': Math.max(0, count - 1),
+    'aria-valuenow': shard ?? 0,
+    'aria-valuetext': shard === null ? 'none' : (group.shards[shard] ?? ''),
+    onKeyDown,
+    onClick,
+  } as const;
   return (
     <div class="shards" ref={frame}>
-      <canvas
-        ref={canvas}
-        // A slider has one value, here the shard's number. The arrow keys change it, and a screen reader reads it aloud.
-        role="slider"
-        tabIndex={0}
-        aria-label={`${label}: choose a shard with the arrow keys`}
-        aria-valuemin={0}
-        aria-valuemax={Math.max(0, count - 1)}
-        aria-valuenow={shard ?? 0}
-        aria-valuetext={shard === null ? 'none' : (group.shards[shard] ?? '')}
-        onKeyDown={onKeyDown}
-        onClick={onClick}
-      />
+      <canvas ref={canvas} {...(choose === undefined ? { role: 'img', 'aria-label': label } : slider)} />
     </div>
   );
 });
 
 const FLASH_MS = 1_400;
 
-export interface Drawn {
+interface Drawn {
   readonly group: GroupView;
   readonly grid: ShardGrid;
-  readonly slots: ReadonlyMap<string, number>;
+  /** By the members' indices. */
+  readonly styles: readonly MemberStyle[];
   readonly isDark: boolean;
   readonly member: string | null;
   readonly shard: number | null;
 }
 
-/** Draws a group on a canvas. As long as only owners change, it draws only the changed cells again. */
-export class ShardDrawing {
+/** Draws a group on a canvas. */
+class ShardDrawing {
   readonly #canvas: HTMLCanvasElement;
   readonly #context: CanvasRenderingContext2D;
   #drawn: Drawn | undefined;
-  #scale = 0;
-  #styles: readonly MemberStyle[] = [];
   /** The shards that have moved, and until when each lights up. */
   readonly #flashes = new Map<number, number>();
   #frame: number | undefined;
@@ -107,39 +103,22 @@ export class ShardDrawing {
   }
 
   draw(next: Drawn): void {
-    const former = this.#drawn;
+    if (this.#drawn !== undefined) this.#flash(this.#drawn.group, next.group);
     this.#drawn = next;
-    const isAlike =
-      former !== undefined &&
-      former.group.members === next.group.members &&
-      former.group.shards === next.group.shards &&
-      former.isDark === next.isDark &&
-      former.member === next.member &&
-      isSameGrid(former.grid, next.grid) &&
-      this.#scale === devicePixelRatio;
-    if (former !== undefined) this.#flash(former.group, next.group);
-    if (!isAlike) return this.#drawAll(next);
-    for (const shard of this.#flashes.keys()) this.#drawCell(shard);
-    if (former.shard !== next.shard)
-      for (const shard of [former.shard, next.shard]) if (shard !== null) this.#drawCell(shard);
+    const { group, grid } = next;
+    const canvas = this.#canvas;
+    canvas.width = grid.width * devicePixelRatio;
+    canvas.height = grid.height * devicePixelRatio;
+    canvas.style.width = `${grid.width}px`;
+    canvas.style.height = `${grid.height}px`;
+    this.#context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+    for (const shard of group.shards.keys()) this.#drawCell(shard);
   }
 
   stop(): void {
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
     this.#frame = undefined;
     this.#flashes.clear();
-  }
-
-  #drawAll({ group, grid, slots, isDark }: Drawn): void {
-    const canvas = this.#canvas;
-    this.#scale = devicePixelRatio;
-    canvas.width = grid.width * this.#scale;
-    canvas.height = grid.height * this.#scale;
-    canvas.style.width = `${grid.width}px`;
-    canvas.style.height = `${grid.height}px`;
-    this.#context.setTransform(this.#scale, 0, 0, this.#scale, 0, 0);
-    this.#styles = group.members.map(({ id }) => memberStyle(slots.get(id) ?? 0, isDark));
-    for (let shard = 0; shard < group.shards.length; shard += 1) this.#drawCell(shard);
   }
 
   /** Lights up the shards with a new owner, and lets them fade. */
@@ -165,14 +144,14 @@ export class ShardDrawing {
   #drawCell(shard: number, now = performance.now()): void {
     const drawn = this.#drawn;
     if (drawn === undefined || shard >= drawn.group.shards.length) return;
-    const { group, grid, isDark, member } = drawn;
+    const { group, grid, styles, isDark, member } = drawn;
     const context = this.#context;
     const { columns, pitch, side } = grid;
     const x = (shard % columns) * pitch;
     const y = Math.floor(shard / columns) * pitch;
     const owner = group.owners[shard] ?? -1;
     context.clearRect(x, y, pitch, pitch);
-    const style = this.#styles[owner];
+    const style = styles[owner];
     if (style === undefined) this.#drawUnowned(x, y, side, isDark);
     else {
       context.globalAlpha = member !== null && group.members[owner]?.id !== member ? 0.15 : 1;
@@ -193,12 +172,11 @@ export class ShardDrawing {
     }
   }
 
-  #drawOwned(x: number, y: number, side: number, { color, pattern }: MemberStyle, isDark: boolean): void {
+  #drawOwned(x: number, y: number, side: number, { color, mark }: MemberStyle, isDark: boolean): void {
     const context = this.#context;
     context.fillStyle = color;
     context.fillRect(x, y, side, side);
-    if (pattern === 'plain') return;
-    const inner = pattern === 'inset' ? side * 0.6 : side * 0.3;
+    const inner = side * mark;
     context.fillStyle = isDark ? '#161a22' : '#ffffff';
     context.fillRect(x + (side - inner) / 2, y + (side - inner) / 2, inner, inner);
   }
@@ -215,8 +193,4 @@ export class ShardDrawing {
     context.lineTo(x + 1, y + side - 1);
     context.stroke();
   }
-}
-
-function isSameGrid(one: ShardGrid, other: ShardGrid): boolean {
-  return one.columns === other.columns && one.pitch === other.pitch && one.rows === other.rows;
 }

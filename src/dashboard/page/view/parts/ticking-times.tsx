@@ -31,17 +31,20 @@ export const LeaseBar = memo(({ path, leader }: { path: string; leader: LeaderVi
     const { leaseMs } = leader;
     const easing = matchMedia('(prefers-reduced-motion: reduce)').matches ? 'steps(8)' : 'linear';
     const animation = element.animate(SHRINKING, { duration: leaseMs, fill: 'both', easing });
+    let shown = '';
     const show = () => {
-      const { model } = store;
+      const { model, isLive } = store;
       const at = model === undefined ? leader.heartbeatAt : heartbeatOf(model, path, leader);
+      if (shown === `${at} ${isLive}`) return;
+      shown = `${at} ${isLive}`;
       element.hidden = at === null;
       const elapsed = Math.min(leaseMs, Math.max(0, store.now() - (at ?? 0)));
-      if (store.isLive && elapsed < leaseMs) animation.play();
+      if (isLive && elapsed < leaseMs) animation.play();
       else animation.pause();
       animation.currentTime = elapsed;
     };
     show();
-    const end = store.subscribeHeartbeats(path, show);
+    const end = store.heartbeats.add(show);
     return () => {
       end();
       animation.cancel();

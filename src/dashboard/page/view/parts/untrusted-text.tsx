@@ -9,17 +9,13 @@ const MOST_IN_FULL = 8_192;
  * Text that comes from ZooKeeper, and so from processes that this page doesn't know. It is always a text node, its writing
  * direction doesn't affect the text beside it, and its invisible characters are shown.
  */
-export function Foreign({ text, isFull = false }: { text: string; isFull?: boolean }) {
+export function Foreign(props: { text: string; isFull?: boolean; class?: string }) {
+  const { text, isFull = false } = props;
   const shown = visibleText(shortened(text, MOST_IN_FULL));
-  if (isFull)
-    return (
-      <bdi dir="auto" class="foreign full">
-        {shown}
-      </bdi>
-    );
+  const classes = ['foreign', isFull ? 'full' : '', props.class ?? ''].join(' ').trim();
   return (
-    <bdi dir="auto" class="foreign" title={shown}>
-      {shortened(shown, MOST_CHARACTERS)}
+    <bdi dir="auto" class={classes} title={isFull ? undefined : shown}>
+      {isFull ? shown : shortened(shown, MOST_CHARACTERS)}
     </bdi>
   );
 }

@@ -9,10 +9,10 @@ import type {
 } from '../../../../../src/dashboard/api-types.js';
 import {
   applyChange,
+  heartbeatOf,
   type Model,
   modelOf,
   share,
-  snapshotOf,
 } from '../../../../../src/dashboard/page/model/apply-change.js';
 import { anyState } from '../arbitrary-views.js';
 
@@ -34,6 +34,16 @@ function changeBetween(former: DashboardState, next: DashboardState): DashboardC
     groups: differing(former.groups, next.groups),
     removed: pathsOf(former).filter((path) => !left.has(path)),
   };
+}
+
+/** The state with the newest heartbeats in it. */
+function snapshotOf(model: Model): DashboardState {
+  const elections = model.state.elections.map((election) => {
+    const { path, leader } = election;
+    if (leader === null) return election;
+    return { ...election, leader: { ...leader, heartbeatAt: heartbeatOf(model, path, leader) } };
+  });
+  return { ...model.state, elections };
 }
 
 const transition = (at: number): TransitionView => ({ at, path: '/a', kind: 'elected', id: null });
@@ -102,8 +112,7 @@ describe('the changes that the page applies', () => {
       moves: [{ at: 1, shard: '0', from: null, to: 'x' }],
     };
     const model: Model = {
-      state: { ...modelOf(fc.sample(anyState, 1)[0] as never).state, groups: [group] },
-      heartbeats: new Map(),
+      ...modelOf({ ...(fc.sample(anyState, 1)[0] as DashboardState), groups: [group] }),
     };
     const lost: GroupChange = {
       path: '/g',

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import {
   assignSlots,
-  MemberColors,
+  colorSlotsOf,
   memberStyle,
 } from '../../../../../src/dashboard/page/model/member-colors.js';
 
@@ -20,16 +20,14 @@ it('members keep their color while they are there, and no two have the same numb
 });
 
 it('members of a group keep their colors until the group is gone, which is forgotten then', () => {
-  const slots = new MemberColors();
   const group = (path: string, ...ids: string[]) => {
     const members = ids.map((id) => ({ id, node: id, weight: 1, planner: false }));
     return { path, members };
   };
-  slots.of(group('/a', 'one', 'two'));
-  slots.of(group('/b', 'one'));
-  slots.keep([group('/a')]);
-  expect(slots.size).toBe(1);
-  expect([...slots.of(group('/a', 'two'))]).toEqual([['two', 1]]);
+  const before = colorSlotsOf([group('/a', 'one', 'two'), group('/b', 'one')]);
+  const after = colorSlotsOf([group('/a', 'two')], before);
+  expect([...after.keys()]).toEqual(['/a']);
+  expect([...(after.get('/a') ?? [])]).toEqual([['two', 1]]);
 });
 
 it('twenty-seven members look different, in both schemes', () => {

@@ -41,9 +41,10 @@ describe('the timeline of terms', () => {
   });
 
   it('is unsure of a term that the record still has while nobody is known to lead', () => {
-    expect(timelineOf(election('0-', true)).terms[0]?.isUnsure).toBe(false);
-    expect(timelineOf(election('0-', false)).terms[0]?.isUnsure).toBe(true);
-    expect(timelineOf({ ...election('0-', true), state: 'taking-over' }).terms[0]?.isUnsure).toBe(true);
+    const toneOf = (view: ElectionView) => timelineOf(view).terms[0]?.tone;
+    expect(toneOf(election('0-', true))).toBe('now');
+    expect(toneOf(election('0-', false))).toBe('unsure');
+    expect(toneOf({ ...election('0-', true), state: 'taking-over' })).toBe('unsure');
   });
 
   it('has terms in the order of time, and no gap that ends before it begins', () => {
@@ -84,11 +85,8 @@ describe('the place of a term', () => {
           const timeline = timelineOf(any);
           const range = rangeOf(timeline, now, Math.max(1, most));
           expect(range.to - range.from).toBeLessThanOrEqual(Math.max(1, most));
-          for (const { term, to } of timeline.terms) {
-            const place = placeOf(
-              { from: term.from, to: to === null ? null : Math.max(to, term.from) },
-              range,
-            );
+          for (const { from, to } of timeline.terms) {
+            const place = placeOf({ from, to: to === null ? null : Math.max(to, from) }, range);
             if (place === null) continue;
             expect(place.start).toBeGreaterThanOrEqual(0);
             expect(place.width).toBeGreaterThanOrEqual(0);
