@@ -2,19 +2,7 @@
 // All times are in milliseconds since 1970 by the clock of the dashboard's process.
 import type { OverviewChange, OverviewState } from '../overview/model/view-types.js';
 
-export type {
-  CandidateView,
-  ElectionView,
-  GroupChange,
-  GroupView,
-  LeaderView,
-  LockView,
-  MoveView,
-  NextView,
-  ServerView,
-  TermView,
-  TransitionView,
-} from '../overview/model/view-types.js';
+export type * from '../overview/model/view-types.js';
 
 // The event `alive` comes at least every 15 s: a page that hears nothing for longer has lost its connection, whatever its browser says.
 

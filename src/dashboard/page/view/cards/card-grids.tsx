@@ -83,12 +83,7 @@ function sizeOf(count: number): string {
 /** A number that grows to the total, by a few in each frame. */
 function useGrowing(total: number): number {
   const [built, setBuilt] = useState(CARDS_IN_A_FRAME);
-  const isDone = built >= total;
-  useEffect(() => {
-    if (isDone) return;
-    const frame = requestAnimationFrame(() => setBuilt((count) => count + CARDS_IN_A_FRAME));
-    return () => cancelAnimationFrame(frame);
-  }, [built, isDone]);
+  useNextFrame(built < total, () => setBuilt((count) => count + CARDS_IN_A_FRAME));
   return Math.min(built, total);
 }
 
@@ -113,11 +108,15 @@ function useHidden<View extends AnyView>(
   }
   former.current = hidden;
   if (left >= 0) settled.current = query;
-  const isSettled = left >= 0;
+  useNextFrame(left < 0, () => draw(undefined));
+  return hidden;
+}
+
+/** Calls `step` in the frame after a drawing, if there is more to do. */
+function useNextFrame(isNeeded: boolean, step: () => void): void {
   useEffect(() => {
-    if (isSettled) return;
-    const frame = requestAnimationFrame(() => draw(undefined));
+    if (!isNeeded) return;
+    const frame = requestAnimationFrame(step);
     return () => cancelAnimationFrame(frame);
   });
-  return hidden;
 }
