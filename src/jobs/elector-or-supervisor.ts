@@ -3,16 +3,10 @@ import { LeaderElector } from '../election/leader-elector.js';
 import type { Term } from '../election/term/term.js';
 import { InvalidOptionError } from '../errors.js';
 import type { Clock } from '../platform/time/clock.js';
-import { fakedTimeOfDay } from '../platform/time/timers.js';
 import type { Session } from '../session/session.js';
 
 /** By which a process knows whether it leads. */
 export type Leadership = ElectionSupervisor | LeaderElector;
-
-/** The event that a supervisor and an elector have in common. */
-interface ElectionEvents {
-  on(event: 'elected', listener: () => void): unknown;
-}
 
 /** @throws InvalidOptionError if it is neither a supervisor nor an elector */
 export function checkLeadership(leadership: unknown): void {
@@ -22,16 +16,13 @@ export function checkLeadership(leadership: unknown): void {
 
 /** Calls `listener` at the beginning of each term. */
 export function onElected(leadership: Leadership, listener: () => void): void {
-  (leadership as ElectionEvents).on('elected', listener);
+  // TypeScript doesn't see that both have this event.
+  const events: { on(event: 'elected', listener: () => void): unknown } = leadership;
+  events.on('elected', listener);
 }
 
 export function clockOf(leadership: Leadership): Clock {
   return leadership instanceof LeaderElector ? leadership.session.clock : leadership.environment.clock;
-}
-
-/** The time of day by which the schedulers of this process go, in milliseconds. */
-export function timeOfDayOf(leadership: Leadership): number {
-  return (fakedTimeOfDay() ?? clockOf(leadership).date()).getTime();
 }
 
 /** The session that holds the term. @throws if the term ends before there is a session */

@@ -6,8 +6,8 @@ import { type Deferred, deferred } from '../platform/async/promises.js';
 import { runOutside, runWithin } from '../platform/async/work-context.js';
 import { type Logger, withFields } from '../platform/logging/logger.js';
 import { sleep } from '../platform/time/clock.js';
-import { dateAt } from '../platform/time/timers.js';
-import { clockOf, type Leadership, sessionOf, takeoverMsOf, timeOfDayOf } from './elector-or-supervisor.js';
+import { dateAt, fakedTimeOfDay } from '../platform/time/timers.js';
+import { clockOf, type Leadership, sessionOf, takeoverMsOf } from './elector-or-supervisor.js';
 import { type ResolvedJobOptions, timeIn } from './job-options.js';
 import { type JobRun, limitedSignal, RunContext, type RunOutcome, runsAround } from './job-run.js';
 import { isCutOff, type LastRun, MOST_ATTEMPTS } from './last-run.js';
@@ -152,8 +152,9 @@ export class Job<T> {
     return term?.isHeld() ? term : undefined;
   }
 
+  /** The time of day by which the schedulers of this process go, in milliseconds. */
   #now(): number {
-    return timeOfDayOf(this.#context.leadership);
+    return (fakedTimeOfDay() ?? clockOf(this.#context.leadership).date()).getTime();
   }
 
   /** How late a firing may begin: at least so late that the next leader runs what came after the former one's last heartbeat. */

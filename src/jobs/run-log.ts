@@ -66,14 +66,9 @@ export class RunLog {
     { due, mark }: { due: (last: LastRun | undefined) => Due; mark?: Pick<LastRun, 'open' | 'attempts'> },
     begin: () => T,
   ): Promise<T | undefined> {
-    const { term, session } = leader;
+    const { term } = leader;
     const path = this.#pathOf(job);
-    const run: LastRun = {
-      at,
-      id: session.environment.uuid(),
-      token: String(term.token),
-      ...mark,
-    };
+    const run = { ...newRun(at, leader), ...mark };
     let before: KnownNode | undefined;
     try {
       for (;;) {
@@ -113,9 +108,8 @@ export class RunLog {
 
   /** Notes for a job without a record that its firings later than `at` are to run. @throws as {@link begin} */
   async watchFrom(job: string, at: number, leader: Leader): Promise<void> {
-    const { term, session } = leader;
     const path = this.#pathOf(job);
-    const last: LastRun = { at, id: session.environment.uuid(), token: String(term.token) };
+    const last = newRun(at, leader);
     for (;;) {
       const node = await this.#node(path, leader);
       if (node?.last !== undefined || (await this.#write(path, last, node, leader))) return;
@@ -207,6 +201,10 @@ export class RunLog {
     this.#known.set(term, known);
     return known;
   }
+}
+
+function newRun(at: number, { term, session }: Leader): LastRun {
+  return { at, id: session.environment.uuid(), token: String(term.token) };
 }
 
 /** The path of the node that holds a job's last run. */
