@@ -44,55 +44,47 @@ export interface GssapiParts {
  * Only the first step asks the KDC. It blocks a thread of libuv until the KDC answers, so it waits for its turn: otherwise a KDC that
  * doesn't answer would soon block all four of these threads, and with them files and DNS. The other steps compute only.
  */
-export class GssapiExchange implements SaslExchange {
-  readonly advice: string;
-  readonly #parts: GssapiParts;
-  readonly #steps = this.#exchange();
-
-  constructor(parts: GssapiParts) {
-    this.#parts = parts;
-    this.advice =
+export function gssapiExchange(parts: GssapiParts): SaslExchange {
+  const steps = stepsOf(parts);
+  return {
+    advice:
       `it does not take the Kerberos ticket for ${parts.service}/${parts.host}: is that its principal, has its keytab the newest key of that ` +
-      'principal, and has it Krb5LoginModule and authProvider.sasl?';
-  }
+      'principal, and has it Krb5LoginModule and authProvider.sasl?',
+    async step(token) {
+      const { done, value } = await steps.next(token);
+      if (done) throw new AuthenticationError('the SASL exchange is over');
+      return value;
+    },
+  };
+}
 
-  /**
-   * @throws AuthenticationError if the server proves nothing, or demands a security layer; Error if Kerberos gives no ticket for the server
-   */
-  async step(token: Token): Promise<Buffer | undefined> {
-    const { done, value } = await this.#steps.next(token);
-    if (done) throw new AuthenticationError('the SASL exchange is over');
-    return value;
-  }
+/**
+ * Yields the client's tokens, and gets the server's.
+ * @throws AuthenticationError if the server proves nothing, or demands a security layer; Error if Kerberos gives no ticket for the server
+ */
+async function* stepsOf(parts: GssapiParts): AsyncGenerator<Buffer | undefined, void, Token> {
+  const { client, ticket } = await parts.turns.run(() => begin(parts));
+  const proof = yield ticket;
+  if (!proof) throw new AuthenticationError(NO_PROOF);
+  await ofServer('proof', () => client.step(proof.toString('base64')));
+  if (!client.contextComplete) throw new AuthenticationError(INCOMPLETE);
+  const offered = yield NO_TOKEN;
+  if (!offered) throw new AuthenticationError(NO_OFFER);
+  const offer = await ofServer('offer', () => client.unwrap(offered.toString('base64')));
+  const choice = answerToOffer(decode(offer));
+  const end = yield decode(await client.wrap(choice.toString('base64'), {}));
+  // A server that has refused the choice and sets allowSaslFailedClients answers the same. But it has taken the ticket by then, and each
+  // server takes this choice if it has offered it.
+  if (end) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');
+  yield undefined;
+}
 
-  /** Yields the client's tokens, and gets the server's. */
-  async *#exchange(): AsyncGenerator<Buffer | undefined, void, Token> {
-    const { client, ticket } = await this.#parts.turns.run(() => this.#begin());
-    const proof = yield ticket;
-    if (!proof) throw new AuthenticationError(NO_PROOF);
-    await ofServer('proof', () => client.step(proof.toString('base64')));
-    if (!client.contextComplete) throw new AuthenticationError(INCOMPLETE);
-    const offered = yield NO_TOKEN;
-    if (!offered) throw new AuthenticationError(NO_OFFER);
-    const offer = await ofServer('offer', () => client.unwrap(offered.toString('base64')));
-    const choice = answerToOffer(decode(offer));
-    const end = yield decode(await client.wrap(choice.toString('base64'), {}));
-    // A server that has refused the choice and sets allowSaslFailedClients answers the same. But it has taken the ticket by then, and each
-    // server takes this choice if it has offered it.
-    if (end) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');
-    yield undefined;
-  }
-
-  async #begin(): Promise<{ readonly client: KerberosClient; readonly ticket: Buffer }> {
-    const { module, service, host } = this.#parts;
-    try {
-      const client = await module.initializeClient(`${service}@${host}`);
-      return { client, ticket: decode(await client.step('')) };
-    } catch (error) {
-      throw new Error(`Kerberos gives no ticket for ${service}/${host}: ${reasonOf(error)}`, {
-        cause: error,
-      });
-    }
+async function begin({ module, service, host }: GssapiParts) {
+  try {
+    const client = await module.initializeClient(`${service}@${host}`);
+    return { client, ticket: decode(await client.step('')) };
+  } catch (error) {
+    throw new Error(`Kerberos gives no ticket for ${service}/${host}: ${reasonOf(error)}`, { cause: error });
   }
 }
 

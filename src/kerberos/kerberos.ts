@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { InvalidOptionError } from '../errors.js';
 import { type ChecksOf, checkFunction, readOptions } from '../platform/checks.js';
 import type { SaslMechanism } from '../session/sasl/sasl-mechanism.js';
-import { GssapiExchange, type KerberosModule } from './gssapi-exchange.js';
+import { gssapiExchange, type KerberosModule } from './gssapi-exchange.js';
 import { TaskQueue } from './task-queue.js';
 
 /** Which principal each server has. */
@@ -50,7 +50,7 @@ export function kerberos(module: KerberosModule, options: KerberosOptions = {}):
   return {
     begin: (server) => {
       const host = hostOf === undefined ? nameOf(server.host) : checkHost(hostOf(server));
-      return new GssapiExchange({ module: checkedModule, service, host, turns: turnsOfProcess });
+      return gssapiExchange({ module: checkedModule, service, host, turns: turnsOfProcess });
     },
   };
 }

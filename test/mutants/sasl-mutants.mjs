@@ -77,7 +77,7 @@ export const SASL_MUTANTS = [
     edits: [
       {
         file: GSSAPI,
-        from: '    if (!client.contextComplete) throw new AuthenticationError(INCOMPLETE);\n',
+        from: '  if (!client.contextComplete) throw new AuthenticationError(INCOMPLETE);\n',
         to: '',
       },
     ],
@@ -131,7 +131,7 @@ export const SASL_MUTANTS = [
     edits: [
       {
         file: GSSAPI,
-        from: "    if (end) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');\n",
+        from: "  if (end) throw new AuthenticationError('a server has sent a token after the end of GSSAPI');\n",
         to: '',
       },
     ],

@@ -2,7 +2,7 @@ import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { EXIT, UserError } from '../process/exit-codes.js';
 import { lastingKindOf } from './prunable-elections.js';
-import { type ReadFamily, readFamily } from './walk-tree.js';
+import { readFamily } from './walk-tree.js';
 
 const NOTHING_OF_GROUPS = 'prune removes nothing that belongs to a group';
 const REASONS = {
@@ -23,7 +23,11 @@ export async function refuseBelow(
   kinds: readonly (keyof typeof REASONS)[],
 ): Promise<void> {
   for (const above of nodesAbove(path)) {
-    const family = await readAbove(session, above);
+    const family = await readFamily(session, above).catch((error: unknown) => {
+      if (!isNoAuth(error)) throw error;
+      const why = `it may be a group of shards, and ${NOTHING_OF_GROUPS}`;
+      throw new UserError(EXIT.refused, `${above} can't be read: ${why}`, { cause: error });
+    });
     const kind = family && lastingKindOf(family);
     const refused = kinds.find((each) => each === kind);
     if (refused !== undefined)
@@ -35,15 +39,4 @@ export async function refuseBelow(
 function nodesAbove(path: string): string[] {
   const names = path.split('/').slice(1, -1);
   return names.map((_, at) => `/${names.slice(0, at + 1).join('/')}`);
-}
-
-/** `undefined` if there is no such node. */
-async function readAbove(session: Session, path: string): Promise<ReadFamily | undefined> {
-  try {
-    return await readFamily(session, path);
-  } catch (error) {
-    if (!isNoAuth(error)) throw error;
-    const why = `it may be a group of shards, and ${NOTHING_OF_GROUPS}`;
-    throw new UserError(EXIT.refused, `${path} can't be read: ${why}`, { cause: error });
-  }
 }
