@@ -188,22 +188,13 @@ showAs(Overview, ({ root }) => ({ root }));
 /**
  * Everything that an overview reads with one session: the tree below its root and, while the overview is attended, heartbeats and servers.
  */
-export class OverviewReading implements SessionReading {
-  readonly session: Session;
-  readonly #tree: Tree;
+export class OverviewReading extends Tree implements SessionReading {
   #polls: readonly { stop(): void }[] = [];
   readonly #unsubscribe: () => void;
 
-  constructor(
-    session: Session,
-    root: string,
-    model: OverviewModel,
-    serverClock: ServerClock,
-    listener: ReadingListener<void>,
-  ) {
-    this.session = session;
-    model.begin();
-    this.#tree = new Tree(session, root, model, serverClock, listener);
+  constructor(...given: ConstructorParameters<typeof Tree>) {
+    super(...given);
+    const { session, model } = this;
     const onSuspended = () => model.connected(false);
     const onResumed = () => model.connected(true);
     session.on('suspended', onSuspended).on('resumed', onResumed);
@@ -214,12 +205,12 @@ export class OverviewReading implements SessionReading {
   /** Begins or ends the reading of heartbeats and servers. */
   attend(isAttended: boolean): void {
     for (const poll of this.#polls) poll.stop();
-    this.#polls = isAttended ? [new HeartbeatPoll(this.#tree), new ServerPoll(this.#tree)] : [];
+    this.#polls = isAttended ? [new HeartbeatPoll(this), new ServerPoll(this)] : [];
   }
 
-  stop(): void {
+  override stop(): void {
     this.#unsubscribe();
     this.attend(false);
-    this.#tree.stop();
+    super.stop();
   }
 }

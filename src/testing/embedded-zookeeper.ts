@@ -276,7 +276,7 @@ export class EmbeddedZooKeeper {
    * @param target - `times` is 1 by default
    */
   swallowReply(operation: LoggedOperation, target: Omit<FaultTarget, 'operation'> = {}): Fault {
-    return this.#server.faults.add({ kind: 'swallow' }, checkFaultTarget({ times: 1, ...target, operation }));
+    return this.#server.faults.add({ swallowed: true }, checkFaultTarget({ times: 1, ...target, operation }));
   }
 
   /**
@@ -287,11 +287,8 @@ export class EmbeddedZooKeeper {
     ms: number,
     { only, ...target }: Omit<FaultTarget, 'operation'> & { only?: LoggedOperation } = {},
   ): Fault {
-    const effect = { kind: 'delay', ms: checkMs('ms', ms) ?? 0 } as const;
-    return this.#server.faults.add(
-      effect,
-      checkFaultTarget(only === undefined ? target : { ...target, operation: only }),
-    );
+    const requests = checkFaultTarget(only === undefined ? target : { ...target, operation: only });
+    return this.#server.faults.add({ delayMs: checkMs('ms', ms) ?? 0 }, requests);
   }
 
   /**
@@ -302,7 +299,7 @@ export class EmbeddedZooKeeper {
    * @throws InvalidOptionError if there is no error of that name
    */
   failWith(error: ErrorName | number, target: FaultTarget = {}): Fault {
-    return this.#server.faults.add({ kind: 'fail', code: checkErrorCode(error) }, checkFaultTarget(target));
+    return this.#server.faults.add({ failCode: checkErrorCode(error) }, checkFaultTarget(target));
   }
 
   /** Ends all faults that still last. */

@@ -132,13 +132,14 @@ async function statusesOf(session: Session, servers: readonly Server[]): Promise
 /** Over a connection of its own, which the server ends when it has answered. Never rejects. */
 async function statusOf(session: Session, server: Server): Promise<ServerStatus> {
   const { environment, ensemble } = session;
-  const answered = deferred<string>();
+  const answered = deferred<string>(); // '' if there is no answer.
+  const fail = () => answered.resolve('');
   let end = ignore;
   let isOver = false;
-  const timer = session.clock.after(ANSWER_WITHIN_MS, () => answered.reject(undefined), { background: true });
+  const timer = session.clock.after(ANSWER_WITHIN_MS, fail, { background: true });
   const ask = async () => {
     const [address] = await lookUp(server.host, environment);
-    if (address === undefined) return answered.reject(undefined);
+    if (address === undefined) return fail();
     if (isOver) return;
     const { socket, ready, incoming } = openTransport({ server, address }, environment, ensemble.tls);
     end = () => void socket.destroy();
@@ -149,20 +150,16 @@ async function statusOf(session: Session, server: Server): Promise<ServerStatus>
     };
     if (incoming !== undefined) incoming.reader = { read };
     socket.on('data', read);
-    socket.on('error', answered.reject);
-    socket.on('close', () => (text === '' ? answered.reject(undefined) : answered.resolve(text)));
+    socket.on('error', fail);
+    socket.on('close', () => answered.resolve(text));
     socket.once(ready, () => socket.write('srvr'));
   };
-  ask().catch(answered.reject);
-  try {
-    return parseServerStatus(await answered.promise);
-  } catch {
-    return { role: 'unreachable' };
-  } finally {
-    isOver = true;
-    timer.clear();
-    end();
-  }
+  ask().catch(fail);
+  const answer = await answered.promise;
+  isOver = true;
+  timer.clear();
+  end();
+  return answer === '' ? { role: 'unreachable' } : parseServerStatus(answer);
 }
 
 const ROLES: ReadonlySet<string> = new Set<ServerView['role']>([

@@ -47,6 +47,7 @@ export class Tree implements Reading {
     this.model = model;
     this.serverClock = serverClock;
     this.#listener = listener;
+    model.begin();
     this.#state = this.#follow();
   }
 

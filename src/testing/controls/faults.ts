@@ -27,11 +27,6 @@ export interface Disturbance {
   readonly delayMs: number;
 }
 
-type Effect =
-  | { readonly kind: 'fail'; readonly code: number }
-  | { readonly kind: 'swallow' }
-  | { readonly kind: 'delay'; readonly ms: number };
-
 const UNDISTURBED: Disturbance = { failCode: undefined, swallowed: false, delayMs: 0 };
 
 /** The faults that a test has set, and that last. */
@@ -50,7 +45,7 @@ export class Faults {
     return this.partitioned || (sessionId !== undefined && this.partitionedSessions.has(sessionId));
   }
 
-  add(effect: Effect, target: FaultTarget): Fault {
+  add(effect: Partial<Disturbance>, target: FaultTarget): Fault {
     const rule = new Rule(effect, target, () => this.#rules.delete(rule));
     this.#rules.add(rule);
     return rule;
@@ -72,11 +67,11 @@ export class Faults {
 
 class Rule implements Fault {
   hits = 0;
-  readonly #effect: Effect;
+  readonly #effect: Partial<Disturbance>;
   readonly #target: FaultTarget;
   readonly clear: () => void;
 
-  constructor(effect: Effect, target: FaultTarget, clear: () => void) {
+  constructor(effect: Partial<Disturbance>, target: FaultTarget, clear: () => void) {
     this.#effect = effect;
     this.#target = target;
     this.clear = clear;
@@ -89,22 +84,19 @@ class Rule implements Fault {
     return paths.some((each) => (typeof path === 'string' ? each === path : each.search(path) !== -1));
   }
 
-  hit(): Effect {
+  hit(): Partial<Disturbance> {
     this.hits++;
     if (this.hits >= (this.#target.times ?? Infinity)) this.clear();
     return this.#effect;
   }
 }
 
-function combine(sum: Disturbance, effect: Effect): Disturbance {
-  switch (effect.kind) {
-    case 'fail':
-      return { ...sum, failCode: sum.failCode ?? effect.code };
-    case 'swallow':
-      return { ...sum, swallowed: true };
-    case 'delay':
-      return { ...sum, delayMs: sum.delayMs + effect.ms };
-  }
+function combine(sum: Disturbance, effect: Partial<Disturbance>): Disturbance {
+  return {
+    failCode: sum.failCode ?? effect.failCode,
+    swallowed: sum.swallowed || effect.swallowed === true,
+    delayMs: sum.delayMs + (effect.delayMs ?? 0),
+  };
 }
 
 const OPERATIONS: readonly string[] = [...OPERATION_NAMES, 'connect'];

@@ -98,11 +98,11 @@ function checkSource(source: EventSource): void {
 export function checkWaitOptions(
   given: unknown,
   longestMs = DEFAULT_TIMEOUT_MS,
-): { timeoutMs: number; what?: string } {
+): { timeoutMs: number; what: string | undefined } {
   const options = checkOptions<WaitOptions>('options', given, ['timeoutMs', 'what']);
   const what = checkId('what', options.what);
   const timeoutMs = checkPositiveMs('timeoutMs', options.timeoutMs, longestMs);
-  return what === undefined ? { timeoutMs } : { timeoutMs, what };
+  return { timeoutMs, what };
 }
 
 /** @internal */
