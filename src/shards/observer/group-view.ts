@@ -1,9 +1,3 @@
-import {
-  membersOf,
-  type SmallSet,
-  withMember,
-  withoutMember,
-} from '../../platform/collections/lists-and-sets.js';
 import type { MemberData } from '../stored/data-formats.js';
 import type { ShardList } from '../stored/shard-list.js';
 
@@ -36,18 +30,12 @@ const NOTHING: ReadonlyMap<number, bigint> = new Map();
  */
 export class GroupView {
   readonly #members = new Map<string, Viewed>();
-  /** By number, who publishes the shard. */
-  readonly #publishers = new Map<number, SmallSet<Viewed>>();
-  readonly #owners = new Map<string, ShardMember>();
+  #owners: ReadonlyMap<string, ShardMember> = new Map();
   #list: ShardList | undefined;
-  /** The ids of the shards whose owner may have changed. */
-  readonly #touched = new Set<string>();
-  #copy: ReadonlyMap<string, ShardMember> | undefined;
 
   /** By the ids of the shards. It never changes: the next change makes another map. */
   get owners(): ReadonlyMap<string, ShardMember> {
-    this.#copy ??= new Map(this.#owners);
-    return this.#copy;
+    return this.#owners;
   }
 
   /** In the order in which they have come. */
@@ -74,7 +62,6 @@ export class GroupView {
 
   /** The group has these shards: the numbers may mean other shards now. */
   listed(list: ShardList | undefined): void {
-    for (const shard of [...(this.#list?.ids ?? []), ...(list?.ids ?? [])]) this.#touched.add(shard);
     this.#list = list;
   }
 
@@ -86,74 +73,47 @@ export class GroupView {
   /** Its node was read. @param data - `undefined`: it can't be read, and such a member owns nothing */
   introduced(node: string, data: MemberData | undefined): void {
     const viewed = this.#members.get(node);
-    if (viewed === undefined) return;
-    viewed.member = data;
-    for (const number of viewed.published.keys()) this.#touch(number);
+    if (viewed !== undefined) viewed.member = data;
   }
 
   /** Its publication was read. @param zxid - of the transaction that wrote it */
   published(node: string, numbers: readonly number[], zxid: bigint): void {
     const viewed = this.#members.get(node);
-    if (viewed !== undefined) this.#publish(viewed, numbers, zxid);
+    if (viewed === undefined) return;
+    const { published: before } = viewed;
+    viewed.published = new Map(numbers.map((number) => [number, before.get(number) ?? zxid]));
   }
 
   /** It is no longer a member. */
   left(node: string): void {
-    const viewed = this.#members.get(node);
-    if (viewed === undefined) return;
-    this.#publish(viewed, [], 0n);
     this.#members.delete(node);
-  }
-
-  #publish(viewed: Viewed, numbers: readonly number[], zxid: bigint): void {
-    const { published: before } = viewed;
-    viewed.published = new Map(numbers.map((number) => [number, before.get(number) ?? zxid]));
-    for (const number of before.keys()) {
-      if (viewed.published.has(number)) continue;
-      const others = withoutMember(this.#publishers.get(number), viewed);
-      if (others === undefined) this.#publishers.delete(number);
-      else this.#publishers.set(number, others);
-      this.#touch(number);
-    }
-    for (const number of viewed.published.keys()) {
-      if (before.has(number)) continue;
-      this.#publishers.set(number, withMember(this.#publishers.get(number), viewed));
-      this.#touch(number);
-    }
-  }
-
-  /** A number without a shard is of a list that comes, or was: then the other list touches all its shards. */
-  #touch(number: number): void {
-    const shard = this.#list?.ids[number];
-    if (shard !== undefined) this.#touched.add(shard);
   }
 
   /** Settles who owns what by all that was told since the last call. @returns what has changed by that */
   settle(): ReadonlyMap<string, ShardMember | undefined> {
+    const before = this.#owners;
+    const owners = this.#newestPublishers();
     const changes = new Map<string, ShardMember | undefined>();
-    for (const shard of this.#touched) {
-      const owner = this.#newestPublisherOf(shard);
-      if (owner === this.#owners.get(shard)) continue;
-      changes.set(shard, owner);
-      if (owner === undefined) this.#owners.delete(shard);
-      else this.#owners.set(shard, owner);
-    }
-    this.#touched.clear();
-    if (changes.size > 0) this.#copy = undefined;
+    for (const shard of before.keys()) if (!owners.has(shard)) changes.set(shard, undefined);
+    for (const [shard, owner] of owners) if (before.get(shard) !== owner) changes.set(shard, owner);
+    if (changes.size > 0) this.#owners = owners;
     return changes;
   }
 
-  #newestPublisherOf(shard: string): ShardMember | undefined {
-    const number = this.#list?.numberOf(shard);
-    if (number === undefined) return undefined;
-    let newest = -1n;
-    let owner: ShardMember | undefined;
-    for (const { member, published } of membersOf(this.#publishers.get(number))) {
-      const since = published.get(number) as bigint;
-      if (member === undefined || since <= newest) continue;
-      newest = since;
-      owner = member;
+  /** By shard, the member that has said last that it owns it. A number without a shard is of a list that comes, or was. */
+  #newestPublishers(): Map<string, ShardMember> {
+    const ids = this.#list?.ids ?? [];
+    const newest = new Map<string, bigint>();
+    const owners = new Map<string, ShardMember>();
+    for (const { member, published } of this.#members.values()) {
+      if (member === undefined) continue;
+      for (const [number, since] of published) {
+        const shard = ids[number];
+        if (shard === undefined || since <= (newest.get(shard) ?? -1n)) continue;
+        newest.set(shard, since);
+        owners.set(shard, member);
+      }
     }
-    return owner;
+    return owners;
   }
 }
