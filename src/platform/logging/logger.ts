@@ -86,45 +86,31 @@ const LAST_RESORT: Logger = {
   error: (details, message) => sayOnStandardError('error', message, details),
 };
 
-/** A class, since there may be very many of these loggers. */
-class BoundLogger implements Logger {
-  readonly logger: Logger;
-  readonly #fields: object;
-
-  constructor(logger: Logger, fields: object) {
-    this.logger = logger;
-    this.#fields = fields;
-  }
-
-  debug(details: object, message: string): void {
-    this.logger.debug({ ...this.#fields, ...details }, message);
-  }
-
-  info(details: object, message: string): void {
-    this.logger.info({ ...this.#fields, ...details }, message);
-  }
-
-  warn(details: object, message: string): void {
-    this.logger.warn({ ...this.#fields, ...details }, message);
-  }
-
-  error(details: object, message: string): void {
-    this.logger.error({ ...this.#fields, ...details }, message);
-  }
+function loggerOf(log: (method: (typeof METHODS)[number], details: object, message: string) => void): Logger {
+  const by = (method: (typeof METHODS)[number]) => (details: object, message: string) =>
+    log(method, details, message);
+  return { debug: by('debug'), info: by('info'), warn: by('warn'), error: by('error') };
 }
 
+/** The loggers with fields, each with the logger to which it adds them. */
+const bound = new WeakMap<object, Logger>();
+
 function isOwn(logger: unknown): logger is Logger {
-  return logger === LAST_RESORT || logger instanceof BoundLogger;
+  return logger === LAST_RESORT || bound.has(logger as object);
 }
 
 /** The same logger, with these fields in each line, for example the election's path. */
 export function withFields(logger: Logger, fields: object): Logger {
-  return logger === SILENT ? SILENT : new BoundLogger(logger, fields);
+  if (logger === SILENT) return SILENT;
+  const withThem = loggerOf((method, details, message) => logger[method]({ ...fields, ...details }, message));
+  bound.set(withThem, logger);
+  return withThem;
 }
 
 /** Whether the logger is the one that is used without a configured logger. */
 export function isLastResort(logger: Logger): boolean {
-  return logger === LAST_RESORT || (logger instanceof BoundLogger && isLastResort(logger.logger));
+  const inner = bound.get(logger);
+  return logger === LAST_RESORT || (inner !== undefined && isLastResort(inner));
 }
 
 const logged = new WeakSet<Error>();
@@ -169,12 +155,11 @@ function isLogger(value: unknown): value is Logger {
 
 /** A logger that fails must not end an election, and its failure can't be reported anywhere. */
 function safeLogger(logger: Logger): Logger {
-  const call = (method: (typeof METHODS)[number]) => (details: object, message: string) => {
+  return loggerOf((method, details, message) => {
     try {
       logger[method](detailsFor(logger, details), message);
     } catch {
       return;
     }
-  };
-  return { debug: call('debug'), info: call('info'), warn: call('warn'), error: call('error') };
+  });
 }
