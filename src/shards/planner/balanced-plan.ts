@@ -50,7 +50,9 @@ export function plan({ shards, members, owners, homes, pins }: PlanInput): Map<s
     ...{ home: placesIn(homes), pinned: placesIn(pins) },
   });
   const ids = ordered.map(({ id }) => id);
-  for (const [at, shard] of shards.entries()) planned.set(shard, ids[placed[at] as number] as string);
+  shards.forEach((shard, at) => {
+    planned.set(shard, ids[placed[at] as number] as string);
+  });
   if (planned.size < shards.length) throw namedTwice(shards);
   return planned;
 }
@@ -67,7 +69,9 @@ function distribute(
   { weights, home, pinned }: Places & { readonly weights: readonly number[] },
 ): void {
   const pins = counted(weights.length, pinned);
-  for (const [at, member] of pinned.entries()) if (member !== NONE) placed[at] = member;
+  pinned.forEach((member, at) => {
+    if (member !== NONE) placed[at] = member;
+  });
   const held = counted(weights.length, placed);
   const targets = targetsOf(placed.length, weights, pins, held);
   /** How many shards each member has too many of, or lacks if that is below 0. */
@@ -103,14 +107,15 @@ function fill(placed: number[], home: readonly number[], lack: number[]): void {
     placed[at] = member;
     lack[member] = (lack[member] as number) - 1;
   };
-  for (const [at, own] of home.entries())
+  home.forEach((own, at) => {
     if (placed[at] === NONE && own !== NONE && lack[own] !== 0) give(at, own);
+  });
   let next = 0;
-  for (const [at, member] of placed.entries()) {
-    if (member !== NONE) continue;
+  placed.forEach((member, at) => {
+    if (member !== NONE) return;
     while (lack[next] === 0) next++;
     give(at, next);
-  }
+  });
 }
 
 function placesOf(ordered: readonly PlanMember[]): Map<string, number> {
