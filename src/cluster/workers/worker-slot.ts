@@ -8,24 +8,20 @@ import type { Timer } from '../../platform/time/clock.js';
 /**
  * The states of a slot.
  *
- * - `idle`: no worker was started yet.
+ * - `idle`: it has no worker. The timer starts the next one. Without a timer none was started yet, or its workers have failed too often.
  * - `running`: its worker runs; `again` says whether another one follows if it ends by itself.
- * - `pausing`: its worker has ended by itself; the next one is started when the timer says so.
  * - `ending`: its worker was asked to end; `again` says whether another one follows.
- * - `given up`: its workers have failed too often. Another one is started only when the workers are replaced.
  * - `empty`: there is no worker, and none follows. Final.
  */
 type SlotState =
-  | { readonly name: 'idle' }
+  | { readonly name: 'idle'; readonly timer?: Timer }
   | {
       readonly name: 'running';
       readonly child: ChildProcess;
       readonly sinceMs: number;
       readonly again: boolean;
     }
-  | { readonly name: 'pausing'; readonly timer: Timer }
   | { readonly name: 'ending'; readonly child: ChildProcess; readonly again: boolean; readonly killer: Timer }
-  | { readonly name: 'given up' }
   | { readonly name: 'empty' };
 
 /** The end of a worker. */
@@ -74,7 +70,7 @@ export class WorkerSlot {
 
   /** Starts a worker, unless it has one, or should no longer have one. */
   start(): void {
-    if (this.#state.name !== 'idle' && this.#state.name !== 'pausing') return;
+    if (this.#state.name !== 'idle') return;
     const sinceMs = this.#port.environment.clock.now();
     let child: ChildProcess;
     try {
@@ -102,10 +98,8 @@ export class WorkerSlot {
     const state = this.#state;
     switch (state.name) {
       case 'idle':
-      case 'pausing':
-      case 'given up':
         if (!again) return this.closeDown();
-        if ('timer' in state) state.timer.clear();
+        state.timer?.clear();
         this.#failures = 0;
         this.#become({ name: 'idle' });
         return this.start();
@@ -125,7 +119,7 @@ export class WorkerSlot {
   closeDown(): void {
     const state = this.#state;
     if (state.name === 'running' || state.name === 'ending') return this.#become({ ...state, again: false });
-    if (state.name === 'pausing') state.timer.clear();
+    if (state.name === 'idle') state.timer?.clear();
     this.#become({ name: 'empty' });
   }
 
@@ -164,7 +158,7 @@ export class WorkerSlot {
     const { environment, restart } = this.#port;
     this.#failures++;
     if (this.#failures > restart.retries) {
-      this.#become({ name: 'given up' });
+      this.#become({ name: 'idle' });
       report();
       const message = `worker ${this.number} has failed ${this.#failures} times in a row, and is not restarted`;
       this.#port.onError(new WorkerFailedError(this.number, `${message}: ${describe(cause)}`, { cause }));
@@ -172,9 +166,10 @@ export class WorkerSlot {
     }
     const delayMs = backoffMs(this.#failures, restart, environment.random());
     const timer = environment.clock.after(delayMs, () => this.start());
-    this.#become({ name: 'pausing', timer });
+    const pausing = { name: 'idle', timer } as const;
+    this.#become(pausing);
     report();
-    if (this.#state.name === 'pausing') this.#port.onRestarting(this.number, this.#failures, delayMs);
+    if (this.#state === pausing) this.#port.onRestarting(this.number, this.#failures, delayMs);
   }
 
   /** The only place that writes the state. */
