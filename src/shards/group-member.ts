@@ -63,7 +63,7 @@ export class GroupMember {
   #hasLeft: Promise<void> | undefined;
   readonly #onResumed = () => {
     this.#owner.resumed();
-    this.#planning.resumed();
+    this.#planning.readAll();
   };
 
   /** @param shards - which the group had when it joined */
@@ -83,7 +83,7 @@ export class GroupMember {
     this.#plan = new FollowedPlan(paths, member, shards, {
       onShards: (changed) => {
         this.#reports.relist(changed);
-        this.#planning.relisted();
+        this.#planning.readAll();
         this.#owner.relisted();
       },
       onPlan: (planned) => this.#owner.follow(planned),

@@ -75,8 +75,9 @@ export const SHARD_MUTANTS = [
     edits: [
       {
         file: 'shards/group-member.ts',
-        from: 'this.#planning.resumed();',
-        to: '',
+        from: `    this.#owner.resumed();
+    this.#planning.readAll();`,
+        to: '    this.#owner.resumed();',
       },
     ],
     file: GROUP,

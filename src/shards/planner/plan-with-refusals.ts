@@ -1,4 +1,4 @@
-import { type PlanMember, plan, unitOf } from './balanced-plan.js';
+import { type PlanInput, type PlanMember, plan, unitOf } from './balanced-plan.js';
 
 /** A member that shards can be planned for. */
 export interface AbleMember extends PlanMember {
@@ -6,19 +6,14 @@ export interface AbleMember extends PlanMember {
   readonly refuses: ReadonlySet<string>;
 }
 
-/** The input of {@link assign}. Maps are from shards to members' ids. */
-export interface AssignmentInput {
-  readonly shards: readonly string[];
+/** The input of {@link assign}: that of {@link plan}, and what the members say. */
+export interface AssignmentInput extends PlanInput {
   /** Those that don't drain. */
   readonly members: readonly AbleMember[];
   /** Those that are away for a moment, and whose shards wait for them. */
   readonly awaited?: readonly PlanMember[];
-  /** Who owns a shard, or is to own it by the former plan: live members, draining ones among them. */
+  /** Live members own shards, or are to own them, draining ones among them. */
   readonly owners: ReadonlyMap<string, string>;
-  /** Who owned a shard before it left, and may be away still. */
-  readonly homes?: ReadonlyMap<string, string>;
-  /** Who is to own a shard by an operator's word. Holds for members that are there and don't refuse it. */
-  readonly pins?: ReadonlyMap<string, string>;
 }
 
 const NONE: ReadonlyMap<string, string> = new Map();

@@ -61,13 +61,8 @@ export class PlanningCandidate {
     });
   }
 
-  /** The group has other shards. */
-  relisted(): void {
-    this.#planner?.readAll();
-  }
-
-  /** A connection was lost. */
-  resumed(): void {
+  /** The group has other shards, or a connection was lost. */
+  readAll(): void {
     this.#planner?.readAll();
   }
 
