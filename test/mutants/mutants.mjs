@@ -245,8 +245,8 @@ export const MUTANTS = [
     edits: [
       {
         file: 'cluster/supervisor/cleanup-hook.ts',
-        from: 'const decision = await Promise.race([callHook(hook, known), late]);',
-        to: `callHook(hook, known).catch(() => undefined);
+        from: 'const decision = await Promise.race([hook(known), late]);',
+        to: `hook(known).catch(() => undefined);
     const decision = (await Promise.race([undefined, late])) as unknown;`,
       },
     ],

@@ -60,7 +60,7 @@ export interface EndedAttempt {
 }
 
 export interface CleanupCall<L extends object> {
-  readonly hook: (known: L & CleanupAttempt) => unknown;
+  readonly hook: (known: L & CleanupAttempt) => Promise<unknown>;
   readonly loss: L;
   readonly cleanupTimeoutMs: number;
   readonly cleanupRetry: RetryPolicy;
@@ -114,7 +114,7 @@ async function attemptCleanup<L extends object>(
   const beganAt = environment.clock.now();
   let error: CleanupAttemptError | undefined;
   try {
-    const decision = await Promise.race([callHook(hook, known), late]);
+    const decision = await Promise.race([hook(known), late]);
     if (decision !== undefined && decision !== 'restart' && decision !== 'stop') {
       throw new Error(`it returned ${String(decision)}: expected 'restart', 'stop' or nothing`);
     }
@@ -148,9 +148,4 @@ function limit(clock: Clock, limitMs: number, stop: AbortSignal) {
     unsubscribe();
   };
   return { signal: controller.signal, late: late.promise, end };
-}
-
-/** Turns an immediate throw of the hook into a rejection. */
-async function callHook<K>(hook: (known: K) => unknown, known: K): Promise<unknown> {
-  return await hook(known);
 }

@@ -280,10 +280,10 @@ export class SupervisionLoop<L extends Loss, P extends Participation<L>> {
     let attempts = 0;
     const decision = await callCleanup({
       ...this.#options,
-      hook: (known) => {
+      hook: async (known) => {
         attempts = known.attempt;
         this.#become({ name: 'cleaning', attempt: attempts });
-        return runWithin(this.#cleaning, () => cleanup(known));
+        return await runWithin(this.#cleaning, () => cleanup(known));
       },
       loss,
       onFailure: this.#port.report,
