@@ -207,9 +207,9 @@ export const SHARD_MUTANTS = [
       {
         file: 'shards/planner/read-facts.ts',
         from: `  const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
-  const reading = readNodes(source, shards, present, signal, !knowsTheGone);
+  const reading = readNodes(read, !knowsTheGone);
 `,
-        to: `  const reading = readNodes(source, shards, present, signal, !knowsTheGone);
+        to: `  const reading = readNodes(read, !knowsTheGone);
   await reading;
   const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
 `,

@@ -77,18 +77,17 @@ export async function readFacts(
   const { session, paths } = source;
   const shards = source.shards();
   const { connectionNumber } = session;
+  const read = { ...source, known: shards, present, signal };
   // A member that has a tombstone writes no record any more. So if no record names it now, none ever will. The reads that are sent behind
   // the listing show what was so after it.
   const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
-  const reading = readNodes(source, shards, present, signal, !knowsTheGone);
+  const reading = readNodes(read, !knowsTheGone);
   reading.catch(ignore); // It is awaited below, or read anew.
   const tombstones = await listing;
   // Over another connection the listing may have been repeated, and the records not.
   const isInOrder = connectionNumber !== undefined && session.connectionNumber === connectionNumber;
   const isEnough = isInOrder && (!knowsTheGone || tombstones.length === 0);
-  const [seen, published, plans, reports, pins, homes] = await (isEnough
-    ? reading
-    : readNodes(source, shards, present, signal, true));
+  const [seen, published, plans, reports, pins, homes] = await (isEnough ? reading : readNodes(read, true));
   // A member writes its home as it leaves. It may still be among those that were seen before.
   const left = new Set(homes.map(({ member }) => member));
   const there = present.filter(({ node }) => !left.has(uuidOf(node)));
@@ -107,16 +106,9 @@ interface FactsRead extends FactsSource {
 }
 
 /** @param readsRecords - these, or the members' publications in their place */
-function readNodes(
-  source: FactsSource,
-  known: GroupShards,
-  present: readonly SeenMember[],
-  signal: Abortable,
-  readsRecords: boolean,
-) {
-  const read = { ...source, known, present, signal };
+function readNodes(read: FactsRead, readsRecords: boolean) {
   return Promise.all([
-    readsRecords ? source.records.read(known.list.ids, signal) : undefined,
+    readsRecords ? read.records.read(read.known.list.ids, read.signal) : undefined,
     readsRecords ? undefined : readPublications(read),
     readPlans(read),
     readReports(read),
