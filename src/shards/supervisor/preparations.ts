@@ -39,7 +39,6 @@ export class Preparations {
   readonly #clock: Clock;
   readonly #port: PreparationsPort;
   readonly #shards = new Map<string, Preparation>();
-  readonly #waiting: Preparation[] = [];
   /** Those that count as under way. */
   readonly #running = new Set<Preparation>();
   /** Of the calls that haven't settled. */
@@ -61,12 +60,9 @@ export class Preparations {
       wasReady ||= state === 'ready';
       controller.abort(new Error(`shard ${id} is no longer expected, or has come`));
     }
-    for (const { id, index } of coming) {
-      if (this.#shards.has(id)) continue;
-      const preparation: Preparation = { id, index, controller: new AbortController(), state: 'waiting' };
-      this.#shards.set(id, preparation);
-      this.#waiting.push(preparation);
-    }
+    for (const { id, index } of coming)
+      if (!this.#shards.has(id))
+        this.#shards.set(id, { id, index, controller: new AbortController(), state: 'waiting' });
     if (wasReady) this.#tell();
     this.#next();
   }
@@ -79,10 +75,9 @@ export class Preparations {
   }
 
   #next(): void {
-    while (this.#running.size < MOST_CALLS) {
-      const next = this.#waiting.shift();
-      if (next === undefined) return;
-      if (!next.controller.signal.aborted) void this.#call(next); // Never rejects.
+    for (const preparation of this.#shards.values()) {
+      if (this.#running.size >= MOST_CALLS) return;
+      if (preparation.state === 'waiting') void this.#call(preparation); // Never rejects.
     }
   }
 
