@@ -191,8 +191,8 @@ export const SHARD_MUTANTS = [
     edits: [
       {
         file: 'shards/planner/planner.ts',
-        from: '.filter((path) => !named.has(path));',
-        to: '.filter((path) => path !== String(named));',
+        from: '.filter((name) => !named.has(name));',
+        to: '.filter((name) => name !== String(named));',
       },
     ],
     file: WATCH,

@@ -8,6 +8,7 @@ import { isUnanswered } from '../../session/operations.js';
 import type { Session } from '../../session/session.js';
 import type { MemberWatch, MemberWatchListener, SeenMember } from '../members/member-watch.js';
 import { NO_REPORT, serializePlan } from '../stored/data-formats.js';
+import { uuidOf } from '../stored/group-paths.js';
 import { type Handover, HandoverWaits, handoversOf } from './handover-waits.js';
 import { hasServed, homesByShard, KeptHomes, type SeenHome } from './kept-homes.js';
 import { assign } from './plan-with-refusals.js';
@@ -228,15 +229,14 @@ export class Planner {
 
   /** @returns whether records name members that aren't there */
   #noteNamed({ records, tombstones }: Facts): boolean {
-    const { watch, paths } = this.#options;
+    const { watch } = this.#options;
     const present = new Set(watch.present.map(({ node }) => node));
     const buried = new Set(tombstones);
     let areAllThere = true;
     for (const { value } of records ?? []) {
       if (value.state !== 'held' || present.has(value.node)) continue;
       areAllThere = false;
-      const tombstone = paths.tombstoneOf(value.node).slice(paths.tombstones.length + 1);
-      if (!buried.has(tombstone)) watch.noteNamed(value.node);
+      if (!buried.has(uuidOf(value.node))) watch.noteNamed(value.node);
     }
     return !areAllThere;
   }
@@ -246,12 +246,11 @@ export class Planner {
     const { session, paths } = this.#options;
     if (records === undefined) return; // There were none.
     const named = new Set(
-      records.flatMap(({ value }) => (value.state === 'held' ? [paths.tombstoneOf(value.node)] : [])),
+      records.flatMap(({ value }) => (value.state === 'held' ? [uuidOf(value.node)] : [])),
     );
-    const unnamed = tombstones
-      .map((name) => `${paths.tombstones}/${name}`)
-      .filter((path) => !named.has(path));
-    await Promise.all(unnamed.map((path) => session.remove(path).catch(ignore)));
+    const unnamed = tombstones.filter((name) => !named.has(name));
+    const remove = (name: string) => session.remove(`${paths.tombstones}/${name}`).catch(ignore);
+    await Promise.all(unnamed.map(remove));
   }
 }
 
