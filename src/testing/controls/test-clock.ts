@@ -87,7 +87,7 @@ export class TestClock implements Clock {
    */
   async advance(ms: number): Promise<void> {
     const endMs = this.#nowMs + (checkMs('ms', ms) ?? 0);
-    await this.#move(endMs, () => false);
+    await this.#move(endMs, async () => undefined);
   }
 
   /**
@@ -103,10 +103,9 @@ export class TestClock implements Clock {
    */
   async advanceUntil<T>(awaited: Promise<T> | (() => T | Promise<T>), options?: WaitOptions): Promise<T> {
     const { timeoutMs, what } = checkWaitOptions(options, LONGEST_ADVANCE_MS);
-    const answer = asked(awaited);
-    const came = await this.#move(this.#nowMs + timeoutMs, answer.came);
-    if (!came) throw waitedTooLong(what ?? 'the awaited condition', timeoutMs);
-    return await answer.value();
+    const answer = await this.#move(this.#nowMs + timeoutMs, askerOf(awaited));
+    if (answer === undefined) throw waitedTooLong(what ?? 'the awaited condition', timeoutMs);
+    return answer.value;
   }
 
   /**
@@ -125,21 +124,22 @@ export class TestClock implements Clock {
     return socket.once('close', () => this.#sockets.delete(socket));
   }
 
-  /** Goes from timer to timer until `isDone`, or to the end. */
-  async #move(endMs: number, isDone: () => Promise<boolean> | boolean): Promise<boolean> {
+  /** Goes from timer to timer until `ask` gives an answer, or to the end. */
+  async #move<T>(endMs: number, ask: Asker<T>): Promise<Answer<T> | undefined> {
     if (this.#advancing)
       throw new InvalidStateError('the clock is already advancing: wait for that call first');
     this.#advancing = true;
     try {
       for (;;) {
         await this.#runDue();
-        if (await isDone()) return true;
+        const answer = await ask();
+        if (answer !== undefined) return answer;
         const next = this.#next();
         if (next === undefined || next.dueMs > endMs) break;
         this.#nowMs = Math.max(this.#nowMs, next.dueMs);
       }
       this.#nowMs = Math.max(this.#nowMs, endMs);
-      return false;
+      return undefined;
     } finally {
       this.#advancing = false;
     }
@@ -199,21 +199,19 @@ export class TestClock implements Clock {
 mark(TestClock, 'TestClock');
 showAs(TestClock, (clock) => ({ nowMs: clock.now(), timerCount: clock.timerCount }));
 
+interface Answer<T> {
+  readonly value: T;
+}
+
+type Asker<T> = () => Promise<Answer<T> | undefined>;
+
 /** Asks a promise whether it has settled, or a function for a value that isn't falsy. */
-function asked<T>(awaited: Promise<T> | (() => T | Promise<T>)): {
-  came(): Promise<boolean> | boolean;
-  value(): T | Promise<T>;
-} {
-  if (typeof awaited === 'function') {
-    let value: T;
-    return {
-      came: async () => {
-        value = await awaited();
-        return Boolean(value);
-      },
-      value: () => value,
+function askerOf<T>(awaited: Promise<T> | (() => T | Promise<T>)): Asker<T> {
+  if (typeof awaited === 'function')
+    return async () => {
+      const value = await awaited();
+      return value ? { value } : undefined;
     };
-  }
   if (typeof awaited?.then !== 'function')
     throw new InvalidOptionError('awaited', awaited, 'a promise or a function');
   let settled = false;
@@ -221,7 +219,7 @@ function asked<T>(awaited: Promise<T> | (() => T | Promise<T>)): {
     settled = true;
   };
   awaited.then(settle, settle);
-  return { came: () => settled, value: () => awaited };
+  return async () => (settled ? { value: await awaited } : undefined);
 }
 
 function turnOfTheLoop(): Promise<void> {
