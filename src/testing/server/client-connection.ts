@@ -71,7 +71,6 @@ export class ClientConnection implements Client {
   #timer: Timer | undefined;
   #ready: Buffer[] = [];
   #phase: 'new' | 'connected' | 'ending' | 'closed' = 'new';
-  #congested = false;
   #severed = false; // Bytes of its stream were dropped: it can't go on.
 
   constructor(socket: Socket, host: ConnectionHost) {
@@ -81,15 +80,15 @@ export class ClientConnection implements Client {
     this.identities = [{ scheme: 'ip', id: this.address }];
     socket.setNoDelay(true);
     socket.on('data', (chunk: Buffer) => this.#receive(chunk));
-    socket.on('drain', () => this.#setCongested(false));
+    socket.on('drain', () => this.updateFlow());
     socket.on('error', () => socket.destroy());
     socket.on('close', () => this.#closed());
     this.updateFlow();
   }
 
-  /** Reads from the socket or not, depending on the faults. */
+  /** Reads from the socket or not, depending on the faults, and on what the client hasn't read. */
   updateFlow(): void {
-    if (this.#host.faults.paused || this.#congested) this.#socket.pause();
+    if (this.#host.faults.paused || this.#socket.writableLength > HIGH_WATER_BYTES) this.#socket.pause();
     else this.#socket.resume();
     this.#release();
   }
@@ -245,13 +244,7 @@ export class ClientConnection implements Client {
       return;
     }
     this.#socket.write(bytes.length === 1 ? (bytes[0] as Buffer) : Buffer.concat(bytes));
-    if (this.#socket.writableLength > HIGH_WATER_BYTES) this.#setCongested(true);
-  }
-
-  #setCongested(congested: boolean): void {
-    if (this.#congested === congested) return;
-    this.#congested = congested;
-    this.updateFlow();
+    if (this.#socket.writableLength > HIGH_WATER_BYTES) this.#socket.pause();
   }
 }
 

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server as NetServer, type Socket } from 'node:net';
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { WireWriter } from '../../wire/jute.js';
@@ -62,17 +63,12 @@ export class EmbeddedServer implements ConnectionHost, ServerStatus {
   }
 
   /** Listens on the former port, if there was one. @throws the system's error if the port is taken */
-  listen(): Promise<void> {
+  async listen(): Promise<void> {
     const { host } = this.#options;
     const port = this.port === 0 ? this.#options.port : this.port;
-    return new Promise((resolve, reject) => {
-      this.#net.once('error', reject);
-      this.#net.listen({ host, port, backlog: BACKLOG }, () => {
-        this.#net.off('error', reject);
-        this.port = (this.#net.address() as AddressInfo).port;
-        resolve();
-      });
-    });
+    this.#net.listen({ host, port, backlog: BACKLOG });
+    await once(this.#net, 'listening');
+    this.port = (this.#net.address() as AddressInfo).port;
   }
 
   /** All sessions get their whole timeout again: no client could send anything while there was no server. */
