@@ -14,7 +14,7 @@ import { OPEN_ACL, provenIdentity } from './acl.js';
 import { read } from './answer-reads.js';
 import { type Author, applyMulti, applyWrite, multiBody, writeBody } from './apply-writes.js';
 import type { Traits } from './dialects.js';
-import { answerToken, type SaslStage, type SaslUsers } from './sasl-digest-md5.js';
+import { challengeOf, type SaslUsers, verdictOn } from './sasl-digest-md5.js';
 import { type Client, type SessionRecord, SessionTable } from './session-table.js';
 import { type TreeChange, WatchTable } from './watch-table.js';
 import { parentOf, type Stamp, ZnodeTree } from './znode-tree.js';
@@ -70,7 +70,8 @@ export class StateMachine {
   readonly sessions: SessionTable;
   readonly #options: StateMachineOptions;
   readonly #clients = new Map<SessionRecord, Client>();
-  readonly #saslStages = new WeakMap<Client, SaslStage>(); // Of a connection that has sent a token.
+  /** The nonce of each connection that has sent a token; '' after its exchange, since there is one at most on a connection. */
+  readonly #saslNonces = new WeakMap<Client, string>();
   /** The zxid of the latest transaction. */
   zxid: bigint;
   nextSessionId: bigint;
@@ -253,14 +254,16 @@ export class StateMachine {
   #takeToken(client: Client, xid: number, { token }: SaslToken): ReplyParts | undefined {
     const { users, required } = this.#options.security;
     if (users === undefined) return { xid, zxid: 0n, code: ERROR_CODES.OK, body: tokenBody(null) };
-    const answer = answerToken(
-      this.#saslStages.get(client) ?? { kind: 'none' },
-      token,
-      users,
-      this.#options.newNonce,
-    );
-    this.#saslStages.set(client, answer.kind === 'challenged' ? answer : { kind: 'over' });
-    switch (answer.kind) {
+    const accept = (answer: Buffer) => ({ xid, zxid: 0n, code: ERROR_CODES.OK, body: tokenBody(answer) });
+    const nonce = this.#saslNonces.get(client);
+    if (nonce === undefined) {
+      const first = this.#options.newNonce(); // ZooKeeper doesn't look at the first token.
+      this.#saslNonces.set(client, first);
+      return accept(challengeOf(first));
+    }
+    this.#saslNonces.set(client, '');
+    const verdict = nonce === '' ? ({ kind: 'refused' } as const) : verdictOn(token, nonce, users);
+    switch (verdict.kind) {
       case 'unreadable':
         client.disconnect();
         return undefined;
@@ -269,11 +272,9 @@ export class StateMachine {
         return { xid, zxid: 0n, code: ERROR_CODES[code], body: tokenBody(null), isLast: true };
       }
       case 'accepted':
-        client.identities.push({ scheme: 'sasl', id: answer.username });
-        break;
-      case 'challenged':
+        client.identities.push({ scheme: 'sasl', id: verdict.username });
+        return accept(verdict.token);
     }
-    return { xid, zxid: 0n, code: ERROR_CODES.OK, body: tokenBody(answer.token) };
   }
 
   #closeByClient(client: Client, xid: number, moment: Moment): ReplyParts | undefined {
