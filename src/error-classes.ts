@@ -223,15 +223,14 @@ export class BadVersionError extends ZooKeeperError {}
 /** A later leader has entered the fence of a resource, so nothing was written there. Stop the work: the term is over. */
 export class FencedOutError extends ConclaveError {
   readonly code = 'FENCED_OUT';
-  /** The name of the fence: of a `PostgresFence` its resource, of a `RedisFence` its key. */
-  readonly resource: string;
-  /** The token that was refused. */
-  readonly token: bigint;
 
-  constructor(resource: string, token: bigint) {
+  constructor(
+    /** The name of the fence: of a `PostgresFence` its resource, of a `RedisFence` its key. */
+    readonly resource: string,
+    /** The token that was refused. */
+    readonly token: bigint,
+  ) {
     super(`fenced out of ${resource}: a leader with a higher token than ${token} has entered`);
-    this.resource = resource;
-    this.token = token;
   }
 }
 

@@ -224,7 +224,6 @@ export function checkPath(name: string, value: unknown): string {
 
 /** A path that ZooKeeper accepts (`PathUtils.validatePath`), and that {@link checkPathOfNode} accepts. */
 export function checkPathToCreate(name: string, value: unknown): string {
-  if (isPlainPath(value)) return value;
   const path = checkPathOfNode(name, value);
   const wrong = (expected: string) => new InvalidOptionError(name, value, expected);
   if (/\/\.{1,2}(?:\/|$)/.test(path)) throw wrong('a path without the parts . and ..');
@@ -237,7 +236,6 @@ export function checkPathToCreate(name: string, value: unknown): string {
  * to the servers, and below the root, which can't be a queue.
  */
 export function checkPathOfNode(name: string, value: unknown): string {
-  if (isPlainPath(value)) return value;
   const wrong = (expected: string) => new InvalidOptionError(name, value, expected);
   if (typeof value !== 'string') throw wrong('a string');
   if (!value.startsWith('/')) throw wrong('an absolute path, beginning with /');
@@ -248,12 +246,6 @@ export function checkPathOfNode(name: string, value: unknown): string {
   return checkUtf8(name, value); // Any other would be another node's.
 }
 
-function isPlainPath(value: unknown): value is string {
-  return typeof value === 'string' && value.length < 1000 && PLAIN_PATH.test(value);
-}
-
-// Matches nearly all paths in use, and only good ones. It is quick, since each request has a path.
-const PLAIN_PATH = /^(?!\/zookeeper(?:\/|$))(?:\/[\w-][\w.-]*)+$/;
 // The ranges that ZooKeeper's PathUtils refuses: control characters, surrogates (so everything outside the basic
 // plane), the private use area, specials.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
