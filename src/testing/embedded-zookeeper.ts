@@ -5,7 +5,6 @@ import { mark } from '../public-class/instance-brand.js';
 import { CountedLog, type LoggedEvent, type LoggedRequest } from './controls/counted-log.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
-import { TestClock } from './controls/test-clock.js';
 import type { ErrorName, EventType } from './protocol/op-codes.js';
 import type { LoggedOperation } from './protocol/requests.js';
 import {
@@ -46,11 +45,7 @@ export class EmbeddedZooKeeper {
 
   private constructor(options: ReturnType<typeof resolveEmbeddedOptions>) {
     this.#host = options.host;
-    const { clock } = options;
     this.#server = new EmbeddedServer(options, {
-      accepted: (socket) => {
-        if (clock instanceof TestClock) clock.watch(socket);
-      },
       requested: (operation, paths, session, atMs) =>
         this.#requests.add(operation, { operation, paths, session: this.#handle(session), atMs }),
       notified: ({ type, path }, session, atMs) =>

@@ -77,7 +77,8 @@ function pinoLogger(level: string): Logger {
   return safeLogger(pino({ name: 'conclave', level }, { write }));
 }
 
-const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
+/** Logs nothing. */
+export const SILENT: Logger = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 /** Used without a configured logger, so that warnings and errors aren't lost. */
 const LAST_RESORT: Logger = {
   debug: ignore,

@@ -1,11 +1,9 @@
 import type { ElectionSupervisor } from '../../cluster/supervisor/election-supervisor.js';
 import type { Term } from '../../election/term/term.js';
 import type { LeaderJobs } from '../../jobs/leader-jobs.js';
-import { ignore } from '../../platform/async/promises.js';
+import { SILENT } from '../../platform/logging/logger.js';
 import { EmbeddedZooKeeper } from '../embedded-zookeeper.js';
 import { nextEvent } from './wait-for-events.js';
-
-const SILENT = { debug: ignore, info: ignore, warn: ignore, error: ignore };
 
 /**
  * Two replicas on an embedded server: yours, with its jobs, and another one. At first the other one leads.

@@ -23,7 +23,6 @@ import type { Client, SessionRecord } from '../state/session-table.js';
 import type { Moment, StateMachine } from '../state/state-machine.js';
 
 export interface ServerObserver {
-  accepted(socket: Socket): void;
   requested(
     operation: LoggedOperation,
     paths: readonly string[],

@@ -4,6 +4,7 @@ import { type AddressInfo, createServer, type Server as NetServer, type Socket }
 import type { Clock, Timer } from '../../platform/time/clock.js';
 import { WireWriter } from '../../wire/jute.js';
 import { Faults } from '../controls/faults.js';
+import { TestClock } from '../controls/test-clock.js';
 import { PASSWORD_BYTES } from '../protocol/op-codes.js';
 import { TRAITS } from '../state/dialects.js';
 import { type Moment, type Security, StateMachine } from '../state/state-machine.js';
@@ -120,7 +121,7 @@ export class EmbeddedServer implements ConnectionHost, ServerStatus {
       socket.on('error', () => undefined).destroy();
       return;
     }
-    this.observer.accepted(socket);
+    if (this.clock instanceof TestClock) this.clock.watch(socket);
     const connection = new ClientConnection(socket, this);
     this.connections.add(connection);
     socket.once('close', () => this.connections.delete(connection));
