@@ -30,10 +30,14 @@ export async function sessionOf(leadership: Leadership, term: Term): Promise<Ses
   return leadership instanceof LeaderElector ? leadership.session : await leadership.session(term.signal);
 }
 
+/** The elector that campaigns now, if there is one. */
+export function electorOf(leadership: Leadership): LeaderElector | undefined {
+  return leadership instanceof LeaderElector ? leadership : leadership.candidacy?.elector;
+}
+
 /** How long after a leader's last heartbeat this process takes over, in milliseconds; 0 while it has no session. */
 export function takeoverMsOf(leadership: Leadership): number {
-  const elector = leadership instanceof LeaderElector ? leadership : leadership.candidacy?.elector;
-  return elector?.takeoverMs ?? 0;
+  return electorOf(leadership)?.takeoverMs ?? 0;
 }
 
 /** The records of the jobs of each leadership in this process. Two jobs of one record would take each other's firings for done. */

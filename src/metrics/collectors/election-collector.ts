@@ -5,10 +5,9 @@ import { LeaderElector } from '../../election/leader-elector.js';
 import { isLoss } from '../../election/term/demotion.js';
 import { ElectedTerm } from '../../election/term/elected-term.js';
 import type { DemotionReason } from '../../errors.js';
+import { clockOf, electorOf, type Leadership } from '../../jobs/elector-or-supervisor.js';
 import { settledWithin } from '../../platform/async/promises.js';
-import type { Clock } from '../../platform/time/clock.js';
 import { parseEntry } from '../../queue/names-and-order.js';
-import type { Session } from '../../session/session.js';
 import { ago, Collector, type CollectorPort, type TermListener } from '../model/collector.js';
 import { type Labels, Measurements, type MetricsSnapshot } from '../model/measurements.js';
 import { countError, hookCalled, SessionMeasurements } from './session-measurements.js';
@@ -19,14 +18,14 @@ const LIST_WITHIN_MS = 500;
 
 /** Measures a candidate of an election: a supervisor, or an elector. */
 export class ElectionCollector extends Collector {
-  readonly #source: ElectionSupervisor | LeaderElector;
+  readonly #source: Leadership;
   readonly #measurements: Measurements;
   readonly #sessions: SessionMeasurements;
   #untapElector: (() => void) | undefined;
   #lastTransition: string | undefined;
   #term: number;
 
-  constructor(source: ElectionSupervisor | LeaderElector, port: CollectorPort) {
+  constructor(source: Leadership, port: CollectorPort) {
     super(port);
     this.#source = source;
     this.#measurements = new Measurements({ election: source.path, id: source.id }, port.observed);
@@ -75,34 +74,20 @@ export class ElectionCollector extends Collector {
     return this.#measurements.labels;
   }
 
-  get #elector(): LeaderElector | undefined {
-    return this.#source instanceof LeaderElector ? this.#source : this.#source.candidacy?.elector;
-  }
-
-  get #session(): Session | undefined {
-    return this.#source instanceof LeaderElector ? this.#source.session : this.#source.candidacy?.session;
-  }
-
-  get #clock(): Clock {
-    return this.#source instanceof LeaderElector
-      ? this.#source.session.clock
-      : this.#source.environment.clock;
-  }
-
   get #isWedged(): boolean {
     if (this.#source instanceof ElectionSupervisor) return this.#source.health().wedged;
     return this.#source.isWedged || this.#source.isOverdue;
   }
 
   get #queuePosition(): number | undefined {
-    const state = this.#elector?.state;
+    const state = electorOf(this.#source)?.state;
     if (state?.name === 'waiting') return state.position;
     return state?.name === 'claiming' || state?.name === 'leading' ? 0 : undefined;
   }
 
   /** Only the leader lists the queue. Otherwise each of many candidates would list all of them. */
   async #queueLength(): Promise<number | undefined> {
-    const session = this.#session;
+    const session = electorOf(this.#source)?.session;
     if (session?.state.name !== 'connected' || !this.#source.isLeader) return undefined;
     let length: number | undefined;
     const listed = session.getChildren(this.#source.path).then((names) => {
@@ -125,7 +110,7 @@ export class ElectionCollector extends Collector {
       case 'candidacy':
         return this.#follow(first as OpenCandidacy);
       case 'hook':
-        return hookCalled(first as EndedAttempt, this.#clock, this.#measurements, this.port);
+        return hookCalled(first as EndedAttempt, clockOf(this.#source), this.#measurements, this.port);
       case 'takeoverWait':
         return this.#measurements.count('conclave_takeover_waits_total');
       case 'error':
@@ -158,7 +143,7 @@ export class ElectionCollector extends Collector {
     const tookMs = Math.max(0, term.beganAt - origin.sinceMs);
     this.#measurements.observe(`conclave_${origin.kind}_duration_seconds`, tookMs / 1000);
     if (origin.kind === 'failover') {
-      const since = ago(this.#clock.date(), tookMs);
+      const since = ago(clockOf(this.#source).date(), tookMs);
       this.port.trace((listener) => listener.tookOver(this.#labels, term, since));
     }
     return origin.kind;

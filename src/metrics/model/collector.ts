@@ -1,10 +1,8 @@
+import type { Term } from '../../election/term/term.js';
 import type { Labels, MetricsSnapshot, Observed } from './measurements.js';
 
 /** The part of a term that a span shows. */
-export interface MeasuredTerm {
-  readonly number: number;
-  readonly token: bigint;
-}
+export type MeasuredTerm = Pick<Term, 'number' | 'token'>;
 
 export interface MeasuredHookCall {
   readonly attempt: number;
