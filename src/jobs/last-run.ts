@@ -1,15 +1,9 @@
 import { checkUtf8 } from '../platform/checks.js';
 import { parseJsonObject } from '../platform/json.js';
 
-/** One firing of a job. */
-export interface Firing {
-  readonly job: string;
-  /** The time for which it was scheduled, in milliseconds since 1970. It is the firing's name in the run log. */
-  readonly at: number;
-}
-
 /** The last firing of a job that a process has run, as the run log in ZooKeeper has it. */
 export interface LastRun {
+  /** The time for which it was scheduled, in milliseconds since 1970. It is the firing's name in the run log. */
   readonly at: number;
   /** A unique id of this run. */
   readonly id: string;

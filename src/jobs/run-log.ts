@@ -7,14 +7,7 @@ import { dateAt } from '../platform/time/timers.js';
 import { isUnanswered } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import { isOutdated } from '../session/versioned-records.js';
-import {
-  type Due,
-  type Firing,
-  jobNodeNameOf,
-  type LastRun,
-  parseLastRun,
-  serializeLastRun,
-} from './last-run.js';
+import { type Due, jobNodeNameOf, type LastRun, parseLastRun, serializeLastRun } from './last-run.js';
 
 /** A node as this leader has read or written it last. */
 interface KnownNode {
@@ -61,7 +54,7 @@ export class RunLog {
    * @throws SessionExpiredError, SessionClosedError if the session ends
    */
   async begin<T extends object>(
-    { job, at }: Firing,
+    { job, at }: Pick<LastRun, 'at'> & { readonly job: string },
     leader: Leader,
     { due, mark }: { due: (last: LastRun | undefined) => Due; mark?: Pick<LastRun, 'open' | 'attempts'> },
     begin: () => T,
