@@ -63,12 +63,6 @@ export function withFiring<F extends WaitingFiring>(
   };
 }
 
-/** Whether it is too late to begin a firing. */
-export function isTooLate({ at, kind }: WaitingFiring, now: number, lateMs: number): boolean {
-  if (kind === 'cut off') return false;
-  return now - at > lateMs + (kind === 'live' ? TIMERS_MS : 0);
-}
-
 /** Whether a waiting firing must run now, after the last run that the leader knows. */
 export function isDueNow(
   firing: WaitingFiring,
@@ -78,7 +72,8 @@ export function isDueNow(
 ): Due | 'too late' {
   if (firing.kind === 'cut off') return last?.at === firing.at && last.open ? 'due' : 'done';
   const due = isDue(firing.at, last, now, atLeastMs);
-  return due !== 'done' && isTooLate(firing, now, lateMs) ? 'too late' : due;
+  const isTooLate = now - firing.at > lateMs + (firing.kind === 'live' ? TIMERS_MS : 0);
+  return due !== 'done' && isTooLate ? 'too late' : due;
 }
 
 /**

@@ -4,7 +4,6 @@ import {
   firingsBetween,
   isDueNow,
   isFar,
-  isTooLate,
   MOST_WAITING,
   type WaitingFiring,
   withFiring,
@@ -95,7 +94,6 @@ describe('a firing that waits', () => {
     ['live', 3001, true],
     ['cut off', 1e9, false],
   ] as const)('of the kind %s, %i ms after its time: too late is %s', (kind, now, tooLate) => {
-    expect(isTooLate({ at: 0, kind }, now, 1000)).toBe(tooLate);
     const last = { at: 0, id: 'n', token: '7', open: true } as const;
     const due = isDueNow({ at: 0, kind }, kind === 'cut off' ? last : undefined, now, limits);
     expect(due).toBe(tooLate ? 'too late' : 'due');
