@@ -84,7 +84,10 @@ export const RECORDED = {
   servers: {}, // On another release of ZooKeeper.
   secured: { apartFrom: ELECTION },
   processes: { also: ['test/releases/*.tgz'] },
-  databases: { also: ['examples/**', 'test/interop/prisma/*'], apartFrom: ELECTION },
+  databases: {
+    also: ['examples/**', '!examples/guides/nestjs/dist/**', 'test/interop/prisma/*'],
+    apartFrom: ELECTION,
+  },
   locks: { also: ['test/interop/foreign-clients/*'] },
   foreign: { also: ['test/interop/{foreign-clients,nest}/*'], apartFrom: ELECTION },
   hazards: { also: ['test/hazards/**'] },
