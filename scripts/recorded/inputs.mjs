@@ -7,6 +7,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { dirname, extname, join } from 'node:path';
 import { transformSync } from 'esbuild';
 import { globSync } from 'tinyglobby';
+import { FILE } from './records.mjs';
 
 const CODE = ['.ts', '.tsx', '.mjs', '.js'];
 /** What follows `from`, `import` or a bracket, and any other path of a file: of a program that is started, or of data that are read. */
@@ -33,7 +34,7 @@ export function inputsOf(root, patterns, apartFrom = []) {
     ...globSync(pages, { cwd: root, ignore: ['**/node_modules/**'] }),
   ];
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
-    if (files.has(path) || apartFrom.some((folder) => path.startsWith(folder))) continue;
+    if (files.has(path) || path === FILE || apartFrom.some((folder) => path.startsWith(folder))) continue;
     const text = readFileSync(join(root, path), 'utf8');
     const isCode = CODE.includes(extname(path)) && !path.endsWith('.d.ts'); // Declarations are nothing without their types.
     const code = isCode ? withoutComments(path, text) : text;
