@@ -106,8 +106,8 @@ export class DashboardServer {
   }
 
   async answer(request: Request, { remoteAddress }: Visitor = {}): Promise<Response> {
-    const visit = visitOf(request, remoteAddress);
-    const response = await this.#answer(request, visit).catch((error: unknown) => this.#failed(error));
+    const answered = this.#answer(request, remoteAddress);
+    const response = await answered.catch((error: unknown) => this.#failed(error));
     if (request.method !== 'HEAD') return response;
     await response.body?.cancel().catch(ignore); // It may have been cut off.
     return new Response(null, response);
@@ -131,8 +131,9 @@ export class DashboardServer {
   }
 
   /** @throws RequestError, or the error of `authorize` */
-  async #answer(request: Request, visit: Visit): Promise<Response> {
+  async #answer(request: Request, remoteAddress: string | undefined): Promise<Response> {
     this.#closing.signal.throwIfAborted();
+    const visit = visitOf(request, remoteAddress);
     const route = routeOf(new URL(request.url).pathname, this.#options.path);
     // Says nothing but that; what asks may know the machine by any name, as Kubernetes by the pod's address.
     const refusal = route.name === 'healthz' ? undefined : hostRefusal(visit, this.#options.hosts);

@@ -41,10 +41,13 @@ async function answer(
     outgoing.writeHead(response.status, Object.fromEntries(response.headers));
     if (response.body === null || incoming.method === 'HEAD') {
       await response.body?.cancel();
-      outgoing.end();
-    } // It ends the connection also if the body fails while the client reads nothing.
-    else
-      await pipeline(Readable.fromWeb(response.body as WebReadableStream), outgoing, { signal: gone.signal });
+      return void outgoing.end();
+    }
+    // Nothing is read ahead: the limits of what waits for visitors count what the body still has.
+    const body = Readable.fromWeb(response.body as WebReadableStream, { highWaterMark: 0 });
+    // Also while the client reads nothing. Without the error, which the server would emit as `clientError`.
+    body.once('error', () => outgoing.destroy());
+    await pipeline(body, outgoing, { signal: gone.signal });
   } catch (error) {
     outgoing.destroy(error instanceof Error ? error : new Error(describe(error)));
   }

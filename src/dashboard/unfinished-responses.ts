@@ -168,11 +168,15 @@ export class UnfinishedResponses {
 
   #open(set: Set<OpenBody>, chunks: readonly Uint8Array[], signal: AbortSignal): ReadableStream<Uint8Array> {
     const isEndless = set === this.#streams;
-    const onEnd = () => this.#remove(set, body);
+    const leave = () => body.end();
+    const onEnd = () => {
+      signal.removeEventListener('abort', leave);
+      this.#remove(set, body);
+    };
     const body: OpenBody = new OpenBody(this.#clock, chunks, { isEndless, onEnd });
     set.add(body);
     this.#timer ??= this.#tickLater();
-    signal.addEventListener('abort', () => body.end());
+    signal.addEventListener('abort', leave);
     if (signal.aborted) body.end();
     this.#cutOffSlow();
     return body.stream;

@@ -159,11 +159,12 @@ export function checkOneOf<T extends string>(
   value: unknown,
   choices: readonly T[],
   fallback: T,
+  why = '',
 ): T {
   if (value === undefined) return fallback;
-  if (!(choices as readonly unknown[]).includes(value))
-    throw new InvalidOptionError(name, value, `one of ${choices.map((choice) => `'${choice}'`).join(', ')}`);
-  return value as T;
+  if ((choices as readonly unknown[]).includes(value)) return value as T;
+  const listed = choices.map((choice) => `'${choice}'`).join(', ');
+  throw new InvalidOptionError(name, value, `one of ${listed}${why}`);
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused

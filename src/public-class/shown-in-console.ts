@@ -12,15 +12,17 @@ type Inspect = (value: object, options: object) => string;
  * @param parts - returns the parts to show. It must be cheap and must not change anything
  */
 export function showAs<T extends object>(type: { readonly prototype: T }, parts: (value: T) => object): void {
-  const toJSON = function (this: T): object {
-    return forJson(parts(this));
+  const methods = {
+    toJSON(this: T): object {
+      return forJson(parts(this));
+    },
+    [INSPECT](this: T, depth: number, options: object, inspect: Inspect): string {
+      const name = nameOf(this)?.split(' ')[1] ?? type.prototype.constructor.name;
+      return depth < 0 ? `[${name}]` : `${name} ${inspect(parts(this), options)}`;
+    },
   };
-  const inspect = function (this: T, depth: number, options: object, inspect: Inspect): string {
-    const name = nameOf(this)?.split(' ')[1] ?? type.prototype.constructor.name;
-    return depth < 0 ? `[${name}]` : `${name} ${inspect(parts(this), options)}`;
-  };
-  Object.defineProperty(type.prototype, 'toJSON', { value: toJSON, configurable: true, writable: true });
-  Object.defineProperty(type.prototype, INSPECT, { value: inspect, configurable: true, writable: true });
+  for (const name of ['toJSON', INSPECT] as const)
+    Object.defineProperty(type.prototype, name, { value: methods[name], configurable: true, writable: true });
 }
 
 /** The parts with strings for 64-bit numbers, which JSON doesn't have. */

@@ -106,12 +106,12 @@ export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> 
     const id = members.get(node)?.id;
     if (id !== undefined && plan.shards !== 'unknown')
       for (const shard of plan.shards)
-        if (!planned.has(shard) || isOwner(shard, node)) planned.set(shard, id);
+        if (!planned.has(shard) || !isOwner(shard, node)) planned.set(shard, id);
   }
   // While the next one prepares for it, the owner's plan has the shard as well.
   function isOwner(shard: string, node: string): boolean {
     const record = seen.get(shard)?.value;
-    return record?.state !== 'held' || record.node !== node;
+    return record?.state === 'held' && record.node === node;
   }
   const owned = new Map([...members.keys()].map((node): [string, string[]] => [node, []]));
   const shards = facts.shards.list.ids.map((id): ShardStatus => {

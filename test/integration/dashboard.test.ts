@@ -79,6 +79,13 @@ describe('the dashboard', () => {
     for (const { id } of server.sessions()) expect(bytes).not.toContain(String(id));
   });
 
+  it('never rejects, also if a request has no address that can be read', async () => {
+    const { open } = await setUp();
+    const { handler } = await open();
+    const { status } = await handler({ url: 'nowhere', method: 'GET' } as Request);
+    expect(status).toBe(500);
+  });
+
   it('answers 404 for what is not there, 405 with the methods that are, and nothing to a HEAD but headers', async () => {
     const { open } = await setUp();
     const { url } = await open();

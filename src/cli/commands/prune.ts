@@ -122,7 +122,7 @@ async function prune(session: Session, path: string, options: PruneOptions): Pro
     printError(`${counted(removable.length, noun)} would be removed: give --yes`);
     return exitCode;
   }
-  const waitMs = Math.max(...removable.map((each) => each.waitMs));
+  const waitMs = removable.reduce((most, each) => Math.max(most, each.waitMs), 0);
   await sleep(session.clock, Math.max(0, readAt + waitMs - session.clock.now()), session.ended);
   return Math.max(exitCode, await removeAll(session, removable, path));
 }

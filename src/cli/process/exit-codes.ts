@@ -49,7 +49,7 @@ export interface CommandRun {
 
 export function withSignal(run: CommandRun, name: NodeJS.Signals): CommandRun {
   if (END_SIGNALS.includes(name)) return { ...run, endSignal: run.endSignal ?? name };
-  return { ...run, forwarded: [...run.forwarded, name] };
+  return run.forwarded.includes(name) ? run : { ...run, forwarded: [...run.forwarded, name] };
 }
 
 /**

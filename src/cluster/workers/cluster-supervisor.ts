@@ -178,6 +178,7 @@ export class ClusterSupervisor extends ReportingEmitter<ClusterEvents> {
     this.guardian.on('roleChanged', check);
     check();
     await settledWithin(this.#environment.clock, abortable(ready.promise, this.#stop), readyTimeoutMs);
+    ready.resolve(); // Ends the wait also after the time-out.
     this.guardian.off('roleChanged', check);
     this.#stop.throwIfAborted();
     if (this.#roleOf(slot) === 'none') {

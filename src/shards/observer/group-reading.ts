@@ -122,7 +122,7 @@ export class GroupReading {
       },
     });
     this.#publications.set(node, publication);
-    void this.#meet(node, path); // Never rejects.
+    void this.#meet(node, path, publication); // Never rejects.
   }
 
   #pathsOf(node: string): [member: string, publication: string] {
@@ -135,8 +135,8 @@ export class GroupReading {
     this.#changed();
   }
 
-  async #meet(node: string, path: string): Promise<void> {
-    const isCurrent = () => !this.#hasStopped && this.#publications.has(node);
+  async #meet(node: string, path: string, publication: FollowedNode<NodeData>): Promise<void> {
+    const isCurrent = () => !this.#hasStopped && this.#publications.get(node) === publication;
     try {
       const { data, stat } = await this.#session.retryUntilAnswered(() => this.#session.getData(path));
       // A node that goes with no session would stay forever.

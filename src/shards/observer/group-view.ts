@@ -89,7 +89,10 @@ export class GroupView {
     this.#members.delete(node);
   }
 
-  /** Settles who owns what by all that was told since the last call. @returns what has changed by that */
+  /**
+   * Settles who owns what by all that was told since the last call. Takes time in proportion to the number of the group's shards.
+   * @returns what has changed by that
+   */
   settle(): ReadonlyMap<string, ShardMember | undefined> {
     const before = this.#owners;
     const owners = this.#newestPublishers();

@@ -53,17 +53,15 @@ export class Preparations {
   /** These shards are to come, and no others. Earlier preparations for them still count. */
   follow(coming: readonly { readonly id: string; readonly index: number }[]): void {
     const ids = new Set(coming.map(({ id }) => id));
-    let wasReady = false;
-    for (const [id, { controller, state }] of this.#shards) {
-      if (ids.has(id)) continue;
-      this.#shards.delete(id);
-      wasReady ||= state === 'ready';
+    const gone = [...this.#shards.values()].filter(({ id }) => !ids.has(id));
+    for (const { id } of gone) this.#shards.delete(id);
+    // Only now: the end of a call begins the next one.
+    for (const { id, controller } of gone)
       controller.abort(new Error(`shard ${id} is no longer expected, or has come`));
-    }
     for (const { id, index } of coming)
       if (!this.#shards.has(id))
         this.#shards.set(id, { id, index, controller: new AbortController(), state: 'waiting' });
-    if (wasReady) this.#tell();
+    if (gone.some(({ state }) => state === 'ready')) this.#tell();
     this.#next();
   }
 

@@ -65,6 +65,7 @@ export interface EmbeddedZooKeeperOptions {
 
 /** This machine alone: the server has no access control. */
 const HOSTS = ['127.0.0.1', '::1', 'localhost'] as const;
+const FOR_TESTS = ': this server is for tests and has no access control';
 const DEFAULT_TICK_MS = 500;
 const SHORTEST_TICKS = 2;
 const LONGEST_TICKS = 20;
@@ -72,7 +73,7 @@ const LAST_PORT = 65_535;
 const HIGHEST_ZXID = 2n ** 62n; // As many again are left for the server's own transactions.
 
 const CHECKS = {
-  host: (name, value) => checkOneOf(name, value, HOSTS, '127.0.0.1'),
+  host: (name, value) => checkOneOf(name, value, HOSTS, '127.0.0.1', FOR_TESTS),
   port: (name, value) => (value === undefined ? 0 : checkWhole(name, value, 0, LAST_PORT)),
   tickMs: (name, value) => checkPositiveMs(name, value, DEFAULT_TICK_MS),
   minSessionTimeoutMs: (name, value) => checkPositiveMs(name, value, undefined),

@@ -102,6 +102,32 @@ describe('a request of node:http', () => {
   });
 });
 
+it('an answer of node:http reads no more of its body than its client has room for', async () => {
+  let read = 0;
+  let written = 0;
+  const isFull = deferred();
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    controller.enqueue(new Uint8Array(64 * 1024));
+    read += 64 * 1024;
+  };
+  const listener = listenerOf(
+    () => new Response(new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 })),
+  );
+  const { port } = await serve((incoming, outgoing) => {
+    const { write } = outgoing;
+    outgoing.write = ((chunk: Uint8Array) => {
+      written += chunk.byteLength;
+      const isDrained = write.call(outgoing, chunk, 'utf8');
+      if (!isDrained) setImmediate(() => outgoing.writableNeedDrain && isFull.resolve());
+      return isDrained;
+    }) as typeof write;
+    listener(incoming, outgoing);
+  });
+  await send(port, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  await isFull.promise;
+  expect(read).toBe(written);
+});
+
 it('an answer of node:http ends its connection when its body is cut off, also while its client reads nothing', async () => {
   const isFull = deferred();
   let body: ReadableStreamDefaultController<Uint8Array> | undefined;
@@ -120,6 +146,8 @@ it('an answer of node:http ends its connection when its body is cut off, also wh
     listener(incoming, outgoing);
   });
   server.on('connection', (socket: Socket) => void socket.on('close', () => closed.resolve()));
+  const clientErrors: unknown[] = [];
+  server.on('clientError', (error: unknown) => clientErrors.push(error));
   const socket = await send(port, 'GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
   await once(server, 'request');
   // More than the buffers of both ends take.
@@ -128,4 +156,5 @@ it('an answer of node:http ends its connection when its body is cut off, also wh
   body?.error(new Error('cut off'));
   await closed.promise;
   expect(socket.isPaused()).toBe(true);
+  expect(clientErrors).toEqual([]);
 });

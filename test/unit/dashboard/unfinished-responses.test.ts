@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { UnfinishedResponses } from '../../../src/dashboard/unfinished-responses.js';
 import { TestClock } from '../../../src/testing/controls/test-clock.js';
@@ -91,6 +92,13 @@ describe('the answers that visitors read', () => {
     expect(await rest(silent)).toEqual(TOO_SLOW);
     answers.close();
     expect(await rest(quiet)).not.toEqual(TOO_SLOW);
+  });
+
+  it('leave no listener at the signals of their requests when they end', async () => {
+    const { ask, rest } = setUp();
+    const { signal } = new AbortController();
+    expect(await rest(ask([new Uint8Array(1)], signal))).toBe(1);
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   it('are full at a hundred, and so are the streams, until one of them ends', () => {

@@ -97,6 +97,11 @@ describe('the embedded server', () => {
     await expect(starting).rejects.toThrow(option);
   });
 
+  it('says why it listens on this machine alone', async () => {
+    const starting = EmbeddedZooKeeper.start({ host: '0.0.0.0' } as never);
+    await expect(starting).rejects.toThrow("'localhost': this server is for tests and has no access control");
+  });
+
   it('shows no password of a SASL user in an error', async () => {
     for (const saslUsers of ['hunter2', { worker: 'hunter2\0' }, ['hunter2']]) {
       const starting = EmbeddedZooKeeper.start({ saslUsers } as never);

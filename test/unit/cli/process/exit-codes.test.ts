@@ -6,12 +6,18 @@ import {
   EXIT,
   exitCodeOfGuard,
   exitCodeOfRun,
+  withSignal,
 } from '../../../../src/cli/process/exit-codes.js';
 import type { CommandOutcome } from '../../../../src/cluster/run-command/keeper-handle.js';
 
 const uneventful: CommandRun = { forwarded: [] };
 const exited = (code: number): CommandOutcome => ({ kind: 'ended', code, signal: null });
 const killed = (signal: NodeJS.Signals): CommandOutcome => ({ kind: 'ended', code: null, signal });
+
+it('a run keeps each signal that was forwarded once, however often it came', () => {
+  const signals = ['SIGHUP', 'SIGUSR2', 'SIGHUP', 'SIGHUP'] as const;
+  expect(signals.reduce<CommandRun>(withSignal, uneventful).forwarded).toEqual(['SIGHUP', 'SIGUSR2']);
+});
 
 describe('the exit code of conclave run', () => {
   it.each<[what: string, outcome: CommandOutcome, run: Partial<CommandRun>, code: number]>([

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { PREPARED_WAIT_MS } from '../../../../src/shards/planner/handover-waits.js';
 import {
   type ComingShard,
@@ -67,6 +67,14 @@ describe('preparations', () => {
     preparations.follow([]);
     await follow(1);
     expect(calls.size).toBe(1);
+  });
+
+  it('begin for no shard that another one frees a place for and that goes with it', async () => {
+    const { clock, preparations, follow } = setUp();
+    await follow(...asManyFrom(0), ...asManyFrom(MOST_CALLS));
+    const begun = vi.spyOn(clock, 'after'); // Each call has a timer.
+    preparations.follow([]);
+    expect(begun).not.toHaveBeenCalled();
   });
 
   it('abort the signal of a shard that is not to come any more, and take back that it is ready', async () => {
