@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readProcess } from '../../src/cluster/run-command/read-processes.js';
+import { readProcess } from '../../src/cluster/run-command/command-processes.js';
 import { until } from '../../test/support/waiting.mjs';
 import { Driver } from './driver.mjs';
 

@@ -7,7 +7,7 @@ import { execa } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { openSessionOf } from '../../src/cluster/dead-children/guarded-process.js';
 import { SessionGuardian } from '../../src/cluster/dead-children/session-guardian.js';
-import { readProcess } from '../../src/cluster/run-command/read-processes.js';
+import { readProcess } from '../../src/cluster/run-command/command-processes.js';
 import { serializeRecord } from '../../src/election/record/election-record.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import { campaign, candidateNodes, DEAD } from '../support/conclave/electors.js';

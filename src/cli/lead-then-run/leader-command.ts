@@ -1,8 +1,7 @@
 import { openSessionOf } from '../../cluster/dead-children/guarded-process.js';
 import { withFileLimitOf } from '../../cluster/run-command/command-prefixes.js';
-import { KeeperHandle } from '../../cluster/run-command/keeper-handle.js';
+import { KeeperHandle, runWhileHeld } from '../../cluster/run-command/keeper-handle.js';
 import type { CommandLine } from '../../cluster/run-command/keeper-messages.js';
-import { runWhileHeld } from '../../cluster/run-command/run-while-held.js';
 import type { Term } from '../../election/term/term.js';
 import { describe } from '../../errors.js';
 import { onAbort } from '../../platform/async/lazy-abort-controller.js';

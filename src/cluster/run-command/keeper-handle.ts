@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
+import type { Term } from '../../election/term/term.js';
 import { describe } from '../../errors.js';
+import { onAbort } from '../../platform/async/lazy-abort-controller.js';
 import { deferred } from '../../platform/async/promises.js';
 import type { Environment } from '../../platform/injected-environment.js';
 import { type Clock, sleep, type Timer } from '../../platform/time/clock.js';
-import type { MachineInstant } from '../../platform/time/machine-instant.js';
-import { PosixSession } from './command-processes.js';
+import { heartbeatMs } from '../../platform/time/heartbeat-intervals.js';
+import { type MachineInstant, machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
+import { hasVariable, PosixSession, pauseBeforePollMs, readProcesses } from './command-processes.js';
 import {
   type CommandLease,
   type CommandLine,
@@ -16,7 +19,7 @@ import {
   type KeeperEvent,
   MARK,
 } from './keeper-messages.js';
-import { hasVariable, pauseBeforePollMs, readProcesses } from './read-processes.js';
+import { killMarginMs } from './kept-command.js';
 
 /** How a command ended. Nothing of it runs any more. A keeper that was killed may have started it: then it `ended`, by SIGKILL. */
 export type CommandOutcome =
@@ -211,5 +214,46 @@ export class KeeperHandle {
     this.#endTimer?.clear();
     this.#ready.resolve();
     this.#outcome.resolve(outcome);
+  }
+}
+
+/**
+ * Runs a command while a term is held: sends its keeper each renewal of the lease, and the term's end. Resolves when
+ * nothing of the command runs any more.
+ *
+ * The keeper kills the command before the lease's end. This process kills it at the same time, unless it is stopped or
+ * blocked itself. A keeper that hasn't reported the command's end half a margin later is killed too.
+ */
+export async function runWhileHeld(
+  term: Term,
+  keeper: KeeperHandle,
+  line: CommandLine,
+  { clock, leaseMs, graceMs }: Omit<CommandLease, 'leaseEnd'> & { readonly clock: Clock },
+): Promise<CommandOutcome> {
+  await keeper.whenReady();
+  if (!term.isHeld()) keeper.dismiss();
+  if (keeper.hasEnded) return await keeper.outcome; // It has died, or was dismissed.
+  let leaseEnd = machineInstantIn(() => term.remainingMs());
+  let timer: Timer | undefined;
+  const check = () => {
+    if (term.isHeld()) {
+      leaseEnd = machineInstantIn(() => term.remainingMs());
+      keeper.extendLease(leaseEnd);
+    }
+    const killInMs = msUntil(leaseEnd) - killMarginMs(leaseMs);
+    const killKeeperInMs = killInMs + killMarginMs(leaseMs) / 2;
+    if (killKeeperInMs <= 0) return keeper.kill();
+    if (killInMs <= 0) keeper.killCommand();
+    timer = clock.after(Math.min(heartbeatMs(leaseMs) / 2, killInMs > 0 ? killInMs : killKeeperInMs), check);
+  };
+  keeper.start(line, { leaseEnd, leaseMs, graceMs });
+  check();
+  // The command may take its grace: the lease that was known last still holds, and no other leader acts before its end.
+  const unsubscribe = onAbort(term.signal, () => keeper.end('SIGTERM'));
+  try {
+    return await keeper.outcome;
+  } finally {
+    timer?.clear();
+    unsubscribe();
   }
 }

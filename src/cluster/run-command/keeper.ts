@@ -12,9 +12,8 @@ import { describe } from '../../errors.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
 import { readingFirst, SystemClock, sleep } from '../../platform/time/clock.js';
 import { msUntil } from '../../platform/time/machine-instant.js';
-import { killMarginMs } from './command-deadlines.js';
 import { endingWithParent } from './command-prefixes.js';
-import { PosixSession } from './command-processes.js';
+import { PosixSession, readProcess } from './command-processes.js';
 import type {
   CommandLease,
   CommandLine,
@@ -22,9 +21,8 @@ import type {
   KeeperCommand,
   KeeperEvent,
 } from './keeper-messages.js';
-import { KeptCommand } from './kept-command.js';
+import { KeptCommand, killMarginMs } from './kept-command.js';
 import { leaveStandardStreams, outliveTerminals } from './outlive-terminal.js';
-import { readProcess } from './read-processes.js';
 
 // Terminals, service managers and ending containers signal every process. The keeper has to stay until the command is gone.
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT', 'SIGUSR1', 'SIGUSR2'] as const)

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { build } from 'esbuild';
 import pg from 'pg';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { readProcesses } from '../../../src/cluster/run-command/read-processes.js';
+import { readProcesses } from '../../../src/cluster/run-command/command-processes.js';
 import { LeaderElector } from '../../../src/election/leader-elector.js';
 import type { Term } from '../../../src/election/term/term.js';
 import { PostgresFence } from '../../../src/fence/postgres-fence.js';

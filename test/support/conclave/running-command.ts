@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { closeSync, fstatSync, openSync, readFileSync, readSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { type ProcessEntry, readProcesses } from '../../../src/cluster/run-command/read-processes.js';
+import { type ProcessEntry, readProcesses } from '../../../src/cluster/run-command/command-processes.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import { onTestFinished } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
