@@ -1,5 +1,5 @@
 import { type HealthTimes, outsideHealth } from '../../cluster/supervisor/health.js';
-import type { SupervisorState } from '../../cluster/supervisor/supervisor-state.js';
+import type { SupervisorState } from '../../cluster/supervisor/supervision-loop.js';
 import type { SupervisedMember } from './supervised-member.js';
 
 /** The condition of a `ShardSupervisor`, for a health check. */

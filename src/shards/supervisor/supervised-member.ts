@@ -1,6 +1,6 @@
 import { registerWithGuardian } from '../../cluster/dead-children/register-with-guardian.js';
 import type { EmitEvent } from '../../cluster/supervisor/election-supervisor-events.js';
-import type { Participation } from '../../cluster/supervisor/supervisor-state.js';
+import type { Participation } from '../../cluster/supervisor/supervision-loop.js';
 import type { LostTermBackoff } from '../../election/lost-term-backoff.js';
 import {
   InvalidStateError,
