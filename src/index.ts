@@ -85,8 +85,8 @@ export type { Shard } from './shards/ownership/owned-shard.js';
 export { type PlanInput, plan } from './shards/planner/balanced-plan.js';
 export { shardOf } from './shards/shard-of-key.js';
 export type { ComingShard } from './shards/supervisor/preparations.js';
-export type { ShardHealth } from './shards/supervisor/shard-health.js';
 export {
+  type ShardHealth,
   type ShardShutdown,
   type ShardShutdownOptions,
   ShardSupervisor,
