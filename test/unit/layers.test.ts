@@ -99,7 +99,7 @@ describe('the layers', () => {
   it.each([
     ['node-zookeeper-client/lib/jute/index.js', ['session/protocol/requests.ts']],
     ['eventemitter3', ['platform/safe-emitter.ts']],
-    ['pino', ['platform/logging/load-pino.ts']],
+    ['pino', ['platform/logging/logger.ts']],
     [
       'commander',
       [

@@ -49,7 +49,6 @@ const TESTS_OF_SEVERAL_SOURCES: Readonly<Record<string, string>> = {
 const SHORT_FILES: Readonly<Record<string, string>> = {
   'dashboard/index.ts': 'what users import as conclave/dashboard',
   'dashboard/page-html.ts': 'the build puts the page into it',
-  'platform/logging/load-pino.ts': 'the only module that loads pino',
   'testing/index.ts': 'what users import as conclave/testing',
 };
 

@@ -1,7 +1,7 @@
+import type { pino } from 'pino';
 import { InvalidOptionError } from '../../errors.js';
 import { ignore } from '../async/promises.js';
 import { printable } from '../printable.js';
-import { loadPino } from './load-pino.js';
 import { detailsFor } from './logged-error.js';
 import { LossyOutput, sayOnStandardError } from './lossy-output.js';
 
@@ -63,7 +63,7 @@ function defaultLogger(): Logger {
 
 /** pino's own destination hangs when its device is full: it repeats the write when the process ends, again and again. */
 function pinoLogger(level: string): Logger {
-  const pino = loadPino(VARIABLE, level);
+  const pino = loadPino(level);
   const output = new LossyOutput(
     () => process.stderr,
     (lost) => {
@@ -75,6 +75,26 @@ function pinoLogger(level: string): Logger {
   );
   const write = (line: string) => output.write(`${printable(line.trimEnd())}\n`);
   return safeLogger(pino({ name: 'conclave', level }, { write }));
+}
+
+/**
+ * Loads pino, only on use: loading it takes as long as loading half of Conclave.
+ *
+ * @throws {@link InvalidOptionError} if pino isn't installed, for example beside a bundle: bundlers don't find a module that is
+ *   loaded like this
+ */
+function loadPino(level: string): typeof pino {
+  // A CommonJS bundle has no URL of the module. Then pino is searched beside the program.
+  const here = (import.meta.url as string | undefined) ?? process.argv[1] ?? `${process.cwd()}/`;
+  // `createRequire` isn't imported, because a bundler that recognizes it looks at its argument and warns of this one.
+  const { createRequire } = process.getBuiltinModule('node:module');
+  try {
+    return (createRequire(here)('pino') as { pino: typeof pino }).pino;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'MODULE_NOT_FOUND') throw error;
+    const expected = `pino to be installed where ${here} finds it (a bundle doesn't contain it), or the option \`logger\``;
+    throw new InvalidOptionError(VARIABLE, level, expected);
+  }
 }
 
 /** Logs nothing. */
