@@ -125,7 +125,7 @@ describe('the layers', () => {
         'cluster/workers/cluster-options.ts',
         'cluster/workers/cluster-supervisor.ts',
         'cli/guard/guarded-program.ts',
-        'cluster/run-command/command-prefixes.ts',
+        'cluster/run-command/command-processes.ts',
         'cluster/run-command/keeper-handle.ts',
         'cluster/run-command/keeper.ts',
         'cluster/workers/worker-slot.ts',

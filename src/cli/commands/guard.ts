@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { SessionGuardian } from '../../cluster/dead-children/session-guardian.js';
-import { endingWithParent, withFileLimitOf } from '../../cluster/run-command/command-prefixes.js';
+import { endingWithParent, withFileLimitOf } from '../../cluster/run-command/command-processes.js';
 import { describe } from '../../errors.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { GuardedProgram } from '../guard/guarded-program.js';

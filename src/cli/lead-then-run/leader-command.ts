@@ -1,5 +1,5 @@
 import { openSessionOf } from '../../cluster/dead-children/guarded-process.js';
-import { withFileLimitOf } from '../../cluster/run-command/command-prefixes.js';
+import { withFileLimitOf } from '../../cluster/run-command/command-processes.js';
 import { KeeperHandle, runWhileHeld } from '../../cluster/run-command/keeper-handle.js';
 import type { CommandLine } from '../../cluster/run-command/keeper-messages.js';
 import type { Term } from '../../election/term/term.js';

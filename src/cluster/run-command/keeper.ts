@@ -12,8 +12,7 @@ import { describe } from '../../errors.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
 import { readingFirst, SystemClock, sleep } from '../../platform/time/clock.js';
 import { msUntil } from '../../platform/time/machine-instant.js';
-import { endingWithParent } from './command-prefixes.js';
-import { PosixSession, readProcess } from './command-processes.js';
+import { endingWithParent, PosixSession, readProcess } from './command-processes.js';
 import type {
   CommandLease,
   CommandLine,
