@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { MOST, pageOf, problemsWith, surfaceOf, tableOf } from './counts.mjs';
 import { linesOfCode, problemsWithSizes, sizesTableOf } from './sizes.mjs';
 
-const folder = mkdtempSync(join(tmpdir(), 'conclave-counts-'));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder(afterAll);
 
 const HELP = `Usage: it [options] [command]
 

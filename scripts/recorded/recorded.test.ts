@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../../test/support/temporary-folder.js';
 import { digestOf, inputsOf } from './inputs.mjs';
 import { record, successOf } from './records.mjs';
 
@@ -16,8 +16,7 @@ const lock = (version: string) =>
   write('package-lock.json', JSON.stringify({ packages: { 'node_modules/vitest': { version } } }));
 
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), 'conclave-recorded-'));
-  onTestFinished(() => rmSync(root, { recursive: true }));
+  root = temporaryFolder();
   lock('1.0.0');
   write(
     'test/a.test.ts',

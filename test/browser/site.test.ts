@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { execaNode } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { useChromium } from './support/chromium.js';
 
 const DOCS = join(import.meta.dirname, '../../docs');
@@ -30,7 +30,7 @@ function diagramsIn(markdown: string): number {
 }
 
 const open = useChromium();
-const folder = mkdtempSync(join(tmpdir(), 'site-'));
+const folder = temporaryFolder(afterAll);
 /** Serves the output of `npm run docs:build`, with the test's own page in place of typedoc's. */
 const server = createServer((request, response) => {
   const { pathname } = new URL(request.url ?? '/', 'http://site');
@@ -64,7 +64,6 @@ afterAll(async () => {
   server.close();
   server.closeAllConnections();
   await closed;
-  rmSync(folder, { recursive: true });
 });
 
 describe('the site of the documentation', () => {

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { uniquePath } from '../support/conclave/sessions.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { WallClock } from './nemesis/wall-clock.js';
 
 // By hand: SOAK_ROUNDS=30 npx vitest run --project chaos test/chaos/once-firings.test.ts
@@ -17,8 +16,7 @@ const COMMANDS = ['echo ran', 'echo ran; sleep 3'];
 it('one of three machines runs the command of each firing, though the clock of one is two seconds behind', {
   timeout: 30_000 + FIRINGS * 15_000,
 }, async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-once-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const path = uniquePath('once');
   const machines = BEHIND_S.map((behindS, nth) => ({
     behindS,

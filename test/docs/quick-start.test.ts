@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { execa, type ResultPromise } from 'execa';
 import { expect, it, onTestFinished } from 'vitest';
 import { installFromTarball } from '../../scripts/package/consumer.mjs';
 import { freePort } from '../../tools/ports.mjs';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const root = join(import.meta.dirname, '../..');
 const readme = readFileSync(join(root, 'README.md'), 'utf8');
@@ -22,8 +22,7 @@ const inline = (pattern: RegExp) => pattern.exec(quickStart)?.[1] ?? '';
 const PORT = '2181';
 
 it('the quick start does what the README says, in an empty folder, from the package as it is published', async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'quick-start-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const port = String(await freePort());
   const [install, serve] = (blocks('sh')[0] ?? '').trim().split('\n');
   const [program] = blocks('js');

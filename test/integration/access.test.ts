@@ -7,18 +7,11 @@ import { PERMISSION } from '../../src/session/protocol/acl.js';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter } from '../support/events.js';
+import { loggerOfWarnings } from '../support/recording-logger.js';
 import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
 const bob = { scheme: 'digest', credentials: 'bob:builder' };
-
-/** A logger that keeps the messages at level warn. */
-function warnings() {
-  const messages: string[] = [];
-  const nothing = () => undefined;
-  const warn = (_: object, message: string) => void messages.push(message);
-  return { messages, logger: { debug: nothing, info: nothing, warn, error: nothing } };
-}
 
 describe('with auth', () => {
   it('an election, the nodes above it and those in it are for their creator only', async () => {
@@ -98,7 +91,7 @@ describe('with auth', () => {
   );
 
   it('uses such a node when that is allowed', async () => {
-    const { messages, logger } = warnings();
+    const { warnings, logger } = loggerOfWarnings();
     const session = await openSession({ auth: alice, allowUnprotectedPaths: true, logger });
     const stranger = await openSession();
     const path = uniquePath('open');
@@ -106,7 +99,7 @@ describe('with auth', () => {
     const hold = await new DistributedLock(session, path).acquire();
     expect(hold.isHeld()).toBe(true);
     await hold.release();
-    expect(messages).toEqual([]);
+    expect(warnings).toEqual([]);
   });
 
   it('looks again when the path was deleted and another client made it anew', async () => {
@@ -127,10 +120,10 @@ describe('with auth', () => {
 });
 
 it('without auth a session warns once that nothing is protected', async () => {
-  const { messages, logger } = warnings();
+  const { warnings, logger } = loggerOfWarnings();
   const session = await openSession({ logger });
   for (let count = 0; count < 2; count++) {
     await (await new DistributedLock(session, uniquePath()).acquire()).release();
   }
-  expect(messages.filter((message) => message.includes('may delete the nodes'))).toHaveLength(1);
+  expect(warnings.filter((message) => message.includes('may delete the nodes'))).toHaveLength(1);
 });

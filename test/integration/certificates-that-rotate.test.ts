@@ -2,9 +2,8 @@
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { once } from 'node:events';
-import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { type AddressInfo, connect as connectTcp } from 'node:net';
-import { tmpdir } from 'node:os';
+import { cp, readFile, writeFile } from 'node:fs/promises';
+import { connect as connectTcp } from 'node:net';
 import { join } from 'node:path';
 import { connect, createServer, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
@@ -22,11 +21,14 @@ import { uniquePath } from '../support/conclave/sessions.js';
 import { startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { listening } from '../support/listening.js';
 import { SILENT } from '../support/silent-logger.mjs';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const PASSWORD = 'changeit';
-let folder: string;
+const folder = temporaryFolder(afterAll);
 let port: number;
 let plainPort: number;
 let stop: () => Promise<unknown>;
@@ -58,7 +60,6 @@ async function tlsOf(name: string) {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'conclave-rotation-'));
   const ca = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2'];
   const files = ['-keyout', 'ca.key', '-out', 'ca.pem'];
   await run('openssl', 'req', '-x509', ...ca, ...files, '-subj', '/CN=authority');
@@ -84,10 +85,7 @@ beforeAll(async () => {
   stop = zookeeper.stop;
 });
 
-afterAll(async () => {
-  await stop?.();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => stop?.());
 
 /** The lines of `zoo.cfg` of a server with this certificate, which asks each client for one. */
 function tlsSettings(name: string) {
@@ -128,10 +126,8 @@ async function startFront() {
     const server = connectTcp(plainPort, '127.0.0.1').on('error', () => socket.destroy());
     socket.pipe(server).pipe(socket);
   });
-  await new Promise<void>((resolve) => front.listen(0, '127.0.0.1', resolve));
-  onTestFinished(() => void front.close());
   return {
-    connectString: `localhost:${(front.address() as AddressInfo).port}`,
+    connectString: `localhost:${await listening(front)}`,
     /** The serial number of each connection for a session, and of each for a question, in their order. */
     sessions,
     questions,
@@ -161,8 +157,7 @@ async function openRotating() {
     sessionTimeoutMs: 20_000,
     logger: SILENT,
   } as const;
-  const session = await Session.connect(proxy.connectString, options);
-  onTestFinished(() => session.close());
+  const session = endsWithTest(await Session.connect(proxy.connectString, options));
   const use = (next: string) => {
     name = next;
   };
@@ -207,8 +202,7 @@ describe('a client certificate', () => {
     const { proxy, session, use } = await openRotating();
     const path = uniquePath('election');
     await session.ensurePath(path, [{ scheme: 'world', id: 'anyone', permissions: 31 }]);
-    const elector = new LeaderElector(session, path);
-    onTestFinished(() => elector.stop());
+    const elector = endsWithTest(new LeaderElector(session, path));
     await eventAfter(elector, 'elected', () => elector.start());
     const errors = nextEvent<[Error]>(session, 'error');
     const demoted = nextEvent(elector, 'demoted');
@@ -238,8 +232,7 @@ describe('a client certificate', () => {
 });
 
 it('a leader keeps its term while the listed servers change one by one until none of the first is left', async () => {
-  const ensemble = await startZooKeeper({ servers: 3 });
-  onTestFinished(async () => void (await ensemble.stop()));
+  const ensemble = endsWithTest(await startZooKeeper({ servers: 3 }));
   const proxies = await Promise.all(
     ensemble.servers.map((server) => startProxy(server.port, { readable: false })),
   );
@@ -249,8 +242,7 @@ it('a leader keeps its term while the listed servers change one by one until non
     logger: SILENT,
   });
   onTestFinished(() => session.close());
-  const elector = new LeaderElector(session, uniquePath('election'));
-  onTestFinished(() => elector.stop());
+  const elector = endsWithTest(new LeaderElector(session, uniquePath('election')));
   await eventAfter(elector, 'elected', () => elector.start());
   const { term } = elector;
   for (const next of [1, 2]) {

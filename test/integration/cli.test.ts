@@ -1,4 +1,3 @@
-import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import packageJson from '../../package.json' with { type: 'json' };
@@ -7,6 +6,7 @@ import { Session } from '../../src/session/session.js';
 import { freePort } from '../../tools/ports.mjs';
 import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { RunningCommand } from '../support/conclave/running-command.js';
+import { listening } from '../support/listening.js';
 import { until } from '../support/waiting.mjs';
 
 /** Runs the command to its end, as a shell would. */
@@ -130,10 +130,7 @@ describe('conclave dev-server', () => {
   });
 
   it('names a port that is taken, in one line, with exit code 69', async () => {
-    const other = createServer().listen(0, '127.0.0.1');
-    onTestFinished(() => void other.close());
-    await once(other, 'listening');
-    const { port } = other.address() as { port: number };
+    const port = await listening(createServer());
     expect(await conclave('dev-server', '--port', String(port))).toEqual({
       exitCode: 69,
       stdout: '',

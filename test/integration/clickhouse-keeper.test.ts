@@ -8,16 +8,15 @@ import { connectSource } from '../../src/session/connection/server-list.js';
 import { Session } from '../../src/session/session.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { recordEvents } from '../support/events.js';
+import { loggerOfWarnings } from '../support/recording-logger.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
-import { SILENT } from '../support/silent-logger.mjs';
 
 const PATH = '/keeper/election';
 const SESSION_MS = 6000;
 
 async function start() {
   const world = await startWithTestClock({ dialect: 'keeper' });
-  const warnings: string[] = [];
-  const logger = { ...SILENT, warn: (_: object, message: string) => warnings.push(message) };
+  const { warnings, logger } = loggerOfWarnings();
   const { environment } = world.clock;
   const session = { environment, sessionTimeoutMs: SESSION_MS, logger };
   const { connectString: connect } = world.server;

@@ -9,6 +9,7 @@ import type { WorkerExit } from '../../src/cluster/workers/worker-slot.js';
 import { InvalidStateError } from '../../src/errors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/cluster-worker.mjs');
@@ -122,8 +123,7 @@ describe('a cluster', () => {
   it('outlives a worker of node:cluster that can not be started', async () => {
     cluster.setupPrimary({ exec: FIXTURE, cwd: '/nowhere' } as object);
     onTestFinished(() => cluster.setupPrimary({ cwd: undefined } as object));
-    const workers = superviseCluster({ connect: connectString(), workers: 1 });
-    onTestFinished(() => workers.stop());
+    const workers = endsWithTest(superviseCluster({ connect: connectString(), workers: 1 }));
     const restarting = nextEvent(workers, 'restarting');
     expect((await nextEvent<[Error]>(workers, 'error'))[0].message).toContain('ENOENT');
     await restarting;
@@ -186,8 +186,7 @@ describe('a cluster', () => {
 
   it('of node:cluster forks its workers by itself', async () => {
     cluster.setupPrimary({ exec: FIXTURE, args: [connectString(), uniquePath('cluster')] });
-    const workers = superviseCluster({ connect: connectString(), workers: 2 });
-    onTestFinished(() => workers.stop());
+    const workers = endsWithTest(superviseCluster({ connect: connectString(), workers: 2 }));
     await until(() => String(roles(workers)) === 'leading,waiting');
     expect(Object.values(cluster.workers ?? {})).toHaveLength(2);
     const exits = exitsOf(workers);

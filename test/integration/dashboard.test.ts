@@ -21,7 +21,7 @@ import { campaign } from '../support/conclave/electors.js';
 import { openSession } from '../support/conclave/sessions.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
-import { onTestFinished } from '../support/vitest/test-end.js';
+import { endsWithTest, onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const PATH = '/elections/a';
@@ -34,9 +34,7 @@ async function setUp(options: DashboardOptions = {}) {
   const server = await startEmbedded();
   const { connectString: connect } = server;
   const join = async (id: string, path = PATH, more: Parameters<typeof campaign>[2] = {}) => {
-    const elector = await campaign(await openSession({}, connect), path, { id, ...more });
-    onTestFinished(() => elector.stop());
-    return elector;
+    return endsWithTest(await campaign(await openSession({}, connect), path, { id, ...more }));
   };
   const open = async (more: DashboardOptions = {}) => {
     const handler = dashboard({ connect, root: '/elections', logger: SILENT, ...options, ...more });
@@ -128,8 +126,7 @@ describe('the dashboard', () => {
 
   it('lets a hundred visitors follow its events, and refuses further ones until one of them has left', async () => {
     const { connect } = await setUp();
-    const handler = dashboard({ connect, logger: SILENT });
-    onTestFinished(() => handler.close());
+    const handler = endsWithTest(dashboard({ connect, logger: SILENT }));
     const leaving = new AbortController();
     const open = (signal?: AbortSignal) =>
       handler(new Request('http://localhost/api/events', signal && { signal }));
@@ -458,8 +455,7 @@ it('a dashboard of a supervisor uses its sessions, and needs no others', async (
   });
   onTestFinished(() => supervisor.stop());
   await supervisor.start();
-  const handler = dashboard({ session: supervisor, root: '/elections', logger: SILENT });
-  onTestFinished(() => handler.close());
+  const handler = endsWithTest(dashboard({ session: supervisor, root: '/elections', logger: SILENT }));
   const { elections } = await getJson<DashboardState>(`${await serve(toNodeListener(handler))}api/elections`);
   expect(elections).toMatchObject([{ leader: { id: 'self' } }]);
   expect(server.sessions()).toHaveLength(1);

@@ -11,7 +11,7 @@ import {
 import type { Session } from '../../src/session/session.js';
 import { campaign, candidateNodes, DEAD, lead } from '../support/conclave/electors.js';
 import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, errorsOf, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { deferred, until } from '../support/waiting.mjs';
 
 const EVENTS = ['waiting', 'elected', 'demoted', 'expired', 'stopped', 'error'];
@@ -274,8 +274,7 @@ describe('the end of a term', () => {
     const work = deferred();
     const [elector] = await lead(session, path, { lead: () => work.promise });
     const other = await campaign(await openSession(), path);
-    const errors: Error[] = [];
-    elector.on('error', (error) => void errors.push(error));
+    const errors = errorsOf(elector);
     const stopping = elector.stop();
     await new Promise((resolve) => setTimeout(resolve, 3500)); // Longer than a lease, and than the session timeout.
     expect(other.term).toBeUndefined();

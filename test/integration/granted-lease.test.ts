@@ -1,9 +1,9 @@
-import { once } from 'node:events';
-import { type AddressInfo, connect, createServer } from 'node:net';
+import { connect, createServer } from 'node:net';
 import { describe, expect, inject, it, onTestFinished } from 'vitest';
 import { DistributedLock, Session } from '../../dist/index.js';
 import { uniquePath } from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { listening } from '../support/listening.js';
 import { until } from '../support/waiting.mjs';
 
 const TIMES = { sessionTimeoutMs: 30_000, leaseMs: 28_000 };
@@ -29,14 +29,10 @@ async function startStingyServer() {
     server.once('data', (reply) => client.write(reply));
     client.on('close', () => server.destroy());
   });
-  listener.listen(0, '127.0.0.1').unref();
-  await once(listener, 'listening');
-  onTestFinished(() => void listener.close());
   const open = () => {
     isOpen = true;
   };
-  const { port } = listener.address() as AddressInfo;
-  return { connectString: `127.0.0.1:${port}`, open };
+  return { connectString: `127.0.0.1:${await listening(listener)}`, open };
 }
 
 describe.each([

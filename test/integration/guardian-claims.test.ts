@@ -15,7 +15,8 @@ import type { ReleasableClaim, Term } from '../../src/election/term/term.js';
 import { connectSource } from '../../src/session/connection/server-list.js';
 import type { Session } from '../../src/session/session.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent } from '../support/events.js';
+import { aborted, errorsOf, eventAfter, nextEvent } from '../support/events.js';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
@@ -32,9 +33,7 @@ function held(node: string, term: number): Buffer {
 }
 
 function makeGuardian(): SessionGuardian {
-  const guardian = new SessionGuardian({ connect: connectString(), session: { auth: alice } });
-  onTestFinished(() => guardian.close());
-  return guardian;
+  return endsWithTest(new SessionGuardian({ connect: connectString(), session: { auth: alice } }));
 }
 
 /** Starts a guardian with alice's credentials, and a child whose reports the test chooses. */
@@ -45,8 +44,7 @@ async function guardLiar(guardian = makeGuardian()): Promise<{
   say(message: ChildMessage): void;
   dies(): Promise<CleanupReport>;
 }> {
-  const errors: Error[] = [];
-  guardian.on('error', (error) => void errors.push(error));
+  const errors = errorsOf(guardian);
   const child = fork(join(import.meta.dirname, '../fixtures/echo-to-parent.mjs'));
   onTestFinished(() => void child.kill('SIGKILL'));
   await nextEvent(child, 'message');
@@ -86,8 +84,7 @@ async function tryToHave(
 }
 
 async function leadAs(session: Session, path: string): Promise<{ term: Term; node: string }> {
-  const elector = new LeaderElector(session, path);
-  onTestFinished(() => elector.stop());
+  const elector = endsWithTest(new LeaderElector(session, path));
   const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
   return { term, node: elector.claim?.node as string };
 }

@@ -22,6 +22,8 @@ import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { recordingLogger } from '../support/recording-logger.js';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/guarded-child.mjs');
@@ -35,9 +37,7 @@ function forkOne(path: string, options: object = {}, connect = connectString()):
 }
 
 function makeGuardian(options: Partial<SessionGuardianOptions> = {}): SessionGuardian {
-  const guardian = new SessionGuardian({ connect: connectString(), ...options });
-  onTestFinished(() => guardian.close());
-  return guardian;
+  return endsWithTest(new SessionGuardian({ connect: connectString(), ...options }));
 }
 
 /** Resolves with the child's next message that has this property. */
@@ -70,8 +70,7 @@ async function guardLeader(guardian = makeGuardian(), options: object = {}, conn
 
 /** Starts the next candidate, in this process. */
 async function nextInLine(path: string): Promise<LeaderElector> {
-  const elector = new LeaderElector(await openSession({ sessionTimeoutMs: 10_000 }), path);
-  onTestFinished(() => elector.stop());
+  const elector = endsWithTest(new LeaderElector(await openSession({ sessionTimeoutMs: 10_000 }), path));
   await eventAfter(elector, 'waiting', () => elector.start());
   return elector;
 }
@@ -221,9 +220,7 @@ describe('a guardian', () => {
   }, 9000);
 
   it('closes the session without the credentials for what was led, and says why the rest was left', async () => {
-    const logged: unknown[] = [];
-    const log = (...words: unknown[]) => void logged.push(words);
-    const logger = { debug: log, info: log, warn: log, error: log };
+    const { lines, logger } = recordingLogger();
     const { path, guardian, child } = await guardLeader(makeGuardian({ logger }), { session });
     const alice = await openSession({ auth });
     const [node] = await candidateNodes(alice, path);
@@ -234,7 +231,7 @@ describe('a guardian', () => {
     const [report] = await cleanedUp;
     expect(report.sessions).toMatchObject([{ terms: 1, clean: false }]);
     // A session's password follows from its id, so no output may show either.
-    const shown = inspect([logged, report, await failed], { depth: 10 });
+    const shown = inspect([lines, report, await failed], { depth: 10 });
     expect(shown).toContain(String(child.pid));
     for (const secret of ['secret', owner.toString(16), String(owner)]) expect(shown).not.toContain(secret);
     expect(await alice.getChildren(path)).toEqual([]);

@@ -9,8 +9,8 @@ import {
   Semaphore,
 } from '../../src/index.js';
 import { lead } from '../support/conclave/electors.js';
+import { recordingLogger } from '../support/recording-logger.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
-import { SILENT } from '../support/silent-logger.mjs';
 
 async function world() {
   const { clock, server, open } = await startWithTestClock();
@@ -112,20 +112,18 @@ describe('what is printed, and written as JSON,', () => {
 
   it('of an end in the log is the reason as it is, not quoted once more', async () => {
     const { clock, session } = await world();
-    const logged: object[] = [];
-    const info = (details: object) => void logged.push(details);
-    const logger = { ...SILENT, info, error: info };
+    const { lines, logger } = recordingLogger();
     const [elector, { token }] = await lead(session, '/elections/one', { logger });
     elector.on('demoted', () => {
       throw 'a string';
     });
     await clock.advanceUntil(elector.stop());
     const fields = { election: '/elections/one', id: elector.id };
-    expect(logged).toContainEqual(
+    expect(lines).toContainEqual(
       expect.objectContaining({ ...fields, term: 1, token: String(token), reason: 'stopped' }),
     );
     const message = "a listener of 'demoted' failed: a string";
     const err = expect.objectContaining({ message, code: 'LISTENER_FAILED' });
-    expect(logged).toContainEqual({ ...fields, err });
+    expect(lines).toContainEqual({ ...fields, err, level: 'error', message: expect.any(String) });
   });
 });

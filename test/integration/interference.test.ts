@@ -10,13 +10,13 @@ import { LeaderElector } from '../../src/election/leader-elector.js';
 import { revokeLeader } from '../../src/election/revoke-leader.js';
 import type { Term } from '../../src/election/term/term.js';
 import { takeoverDelayMs } from '../../src/lease/failure-detector.js';
-import type { Logger } from '../../src/platform/logging/logger.js';
 import { joinWithHeartbeats } from '../../src/queue/join-queue.js';
 import { heartbeatNodeOf, parseEntry } from '../../src/queue/names-and-order.js';
 import { connectSource } from '../../src/session/connection/server-list.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { permitAll } from '../support/conclave/shard-owners.js';
+import { loggerOfWarnings } from '../support/recording-logger.js';
 import { sessionAt, startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { deferred } from '../support/waiting.mjs';
@@ -153,10 +153,8 @@ describe('a term whose record another client writes while its work settles', () 
 describe('a takeover that is refused because the record may not be written', () => {
   it('is not said to be refused for the nodes of the leader', async () => {
     const { clock, server, startLeader, open } = await setUp();
-    const said: string[] = [];
-    const warn = (_: object, message: string) => void said.push(message);
+    const { warnings, logger } = loggerOfWarnings();
     const leader = await startLeader('leader');
-    const logger: Logger = { ...SILENT, warn };
     const session: Session = await open({ ...TIMES, logger });
     const next = new LeaderElector(session, PATH, { id: 'next', logger });
     const errors: Error[] = [];
@@ -170,7 +168,7 @@ describe('a takeover that is refused because the record may not be written', () 
     leader.at.partition();
     await permitAll(server, PATH, PERMISSION.read | PERMISSION.create | PERMISSION.delete);
     await clock.advance(4 * DELAY_MS);
-    expect(said.join()).not.toContain("may not delete the leader's node");
+    expect(warnings.join()).not.toContain("may not delete the leader's node");
   });
 });
 

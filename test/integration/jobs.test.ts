@@ -12,6 +12,7 @@ import type { Clock } from '../../src/platform/time/clock.js';
 import { Session } from '../../src/session/session.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, eventAfter, nextEvent } from '../support/events.js';
+import { recordingLogger } from '../support/recording-logger.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
@@ -25,7 +26,7 @@ const HOUR = 3600 * SECOND;
 class Replica {
   readonly elector: LeaderElector;
   readonly jobs: LeaderJobs;
-  readonly logged: { level: string; message: string; [field: string]: unknown }[] = [];
+  readonly logged: ReturnType<typeof recordingLogger>['lines'];
   /** The firings that it has run, in milliseconds since noon. */
   readonly ran: number[] = [];
   /** Its host's time of day. */
@@ -33,9 +34,8 @@ class Replica {
 
   private constructor(elector: LeaderElector) {
     this.elector = elector;
-    const log = (level: string) => (fields: object, message: string) =>
-      void this.logged.push({ ...fields, level, message });
-    const logger = { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') };
+    const { lines, logger } = recordingLogger();
+    this.logged = lines;
     this.jobs = new LeaderJobs(elector, { logger });
   }
 

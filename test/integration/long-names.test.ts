@@ -8,7 +8,7 @@ import { lead } from '../support/conclave/electors.js';
 import { overviewOf } from '../support/conclave/overviews.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { SILENT } from '../support/silent-logger.mjs';
-import { onTestFinished } from '../support/vitest/test-end.js';
+import { endsWithTest, onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 import { create } from '../support/wire/operations.js';
 import { RawClient } from '../support/wire/raw-client.js';
@@ -17,8 +17,7 @@ const LONG = 'x'.repeat(100_000);
 
 /** As a client does that doesn't check the length. */
 async function createLong(parent: string) {
-  const client = await RawClient.connect(Number(connectString().split(':')[1]));
-  onTestFinished(() => client.close());
+  const client = endsWithTest(await RawClient.connect(Number(connectString().split(':')[1])));
   await client.do(create(`${parent}/${LONG}`));
 }
 
@@ -37,8 +36,7 @@ describe('a node whose path is longer than an option may be', () => {
     const { election, errors } = await overviewOf(session, { root });
     expect(election(`${root}/led`)).toMatchObject({ state: 'led' });
     expect(errors).toEqual([]);
-    const handler = dashboard({ connect: connectString(), root, logger: SILENT });
-    onTestFinished(() => handler.close());
+    const handler = endsWithTest(dashboard({ connect: connectString(), root, logger: SILENT }));
     const answer = await handler(new Request('http://localhost/api/state'));
     const state = (await answer.json()) as DashboardState;
     expect(state.elections).toMatchObject([{ path: `${root}/led`, state: 'led' }]);

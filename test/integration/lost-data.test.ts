@@ -8,6 +8,7 @@ import { Session } from '../../src/session/session.js';
 import { EnsembleHistory } from '../../src/session/session-source.js';
 import type { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
+import { loggerOfWarnings } from '../support/recording-logger.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
@@ -93,18 +94,17 @@ describe('servers that have lost their data', () => {
 
   it('are asked to close a session at once when it is closed while it looks for a server', async () => {
     const server = await startServer();
-    const said: string[] = [];
-    const warn = (_: object, message: string) => void said.push(message);
-    const session = await connect(server, SESSION_MS, { ...SILENT, warn });
+    const { warnings, logger } = loggerOfWarnings();
+    const session = await connect(server, SESSION_MS, logger);
     await session.create('/seen');
     const seen = session.newestZxid;
-    said.length = 0;
+    warnings.length = 0;
     const suspended = nextEvent(session, 'suspended');
     await restartWithoutData(server);
     await suspended;
     await session.close({ timeoutMs: 60_000 }); // With the bug this waited for as long as it may.
     expect(session.state).toEqual({ name: 'closed' });
-    expect(said).toEqual(['session suspended']); // With the bug the log then said that the session had expired.
+    expect(warnings).toEqual(['session suspended']); // With the bug the log then said that the session had expired.
     expect(session.newestZxid).toBe(seen);
   });
 

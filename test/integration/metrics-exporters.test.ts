@@ -27,14 +27,14 @@ import { listening } from '../support/listening.js';
 import { lookUp, parseText } from '../support/metrics.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 /** Starts an elector that leads, with its metrics. */
 async function startMeasured(id = 'one') {
   const { session, path } = await openWithPath('metrics');
   const elector = new LeaderElector(session, path, { id });
-  const measured = metrics(elector);
-  onTestFinished(() => measured.close());
+  const measured = endsWithTest(metrics(elector));
   onTestFinished(() => elector.stop());
   await eventAfter(elector, 'elected', () => elector.start());
   return { path, session, elector, measured };
@@ -62,8 +62,7 @@ async function startSupervised(cleanup?: () => void) {
     retry: { minTimeout: 1, maxTimeout: 1 },
     cleanup: cleanup ?? (() => undefined),
   });
-  const measured = metrics(supervisor);
-  onTestFinished(() => measured.close());
+  const measured = endsWithTest(metrics(supervisor));
   onTestFinished(() => supervisor.stop());
   const start = async () => {
     await eventAfter(supervisor, 'elected', () => supervisor.start());
@@ -136,8 +135,7 @@ describe('a registry of prom-client', () => {
       ...{ connect, path: '/app/orders', id: 'one', shards: 4, logger: SILENT },
       run: () => undefined,
     });
-    const measured = metrics(supervisor);
-    onTestFinished(() => measured.close());
+    const measured = endsWithTest(metrics(supervisor));
     onTestFinished(() => supervisor.stop());
     await supervisor.start();
     await until(() => supervisor.owned.size === 4, 'all shards');
@@ -201,8 +199,7 @@ describe("OpenTelemetry's meter", () => {
     measured.instrument({ meter });
     const other = await openSession();
     const successor = new LeaderElector(other, path, { id: 'two' });
-    const its = metrics(successor);
-    onTestFinished(() => its.close());
+    const its = endsWithTest(metrics(successor));
     onTestFinished(() => successor.stop());
     its.instrument({ meter });
     await successor.start();

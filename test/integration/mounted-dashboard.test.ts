@@ -12,15 +12,14 @@ import { openSession } from '../support/conclave/sessions.js';
 import { listening } from '../support/listening.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
-import { onTestFinished } from '../support/vitest/test-end.js';
+import { endsWithTest, onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const PATH = '/elections/a';
 
 async function setUp(options: DashboardOptions = {}) {
   const { connectString: connect } = await startEmbedded();
-  const elector = await campaign(await openSession({}, connect), PATH, { id: 'one' });
-  onTestFinished(() => elector.stop());
+  const elector = endsWithTest(await campaign(await openSession({}, connect), PATH, { id: 'one' }));
   const handler = dashboard({
     connect,
     root: '/elections',

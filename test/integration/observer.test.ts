@@ -38,10 +38,11 @@ import {
   openWithPath,
   uniquePath,
 } from '../support/conclave/sessions.js';
-import { eventAfter, nextEvent } from '../support/events.js';
+import { errorsOf, eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { SILENT } from '../support/silent-logger.mjs';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
@@ -210,8 +211,7 @@ describe('an observer', () => {
     const path = uniquePath('observed');
     await startLeader(await openSession(), path, { id: 'one' });
     const observer = new ElectionObserver(await openSession(), path);
-    const errors: Error[] = [];
-    observer.on('error', (error) => void errors.push(error));
+    const errors = errorsOf(observer);
     observer.on('change', () => {
       throw new Error('broken');
     });
@@ -272,8 +272,7 @@ describe('an observer with a session', () => {
 
   it('claims to know nothing after a session timeout without a server, and looks again when there is one', async () => {
     const port = await freePort();
-    const zookeeper = await startZooKeeper({ port });
-    onTestFinished(zookeeper.stop);
+    const zookeeper = endsWithTest(await startZooKeeper({ port }));
     const [server] = zookeeper.servers;
     const session = await openSession({ sessionTimeoutMs: 3000 }, zookeeper.connectString);
     const node = '_c_01234567-89ab-cdef-0123-456789abcdef-lock-0000000000';
@@ -321,8 +320,7 @@ describe('an observer with a connect string', () => {
     const observer = new ElectionObserver(`127.0.0.1:${port}`, '/observed', { session });
     onTestFinished(() => observer.stop());
     const starting = observer.start();
-    const zookeeper = await startZooKeeper({ port });
-    onTestFinished(zookeeper.stop);
+    const zookeeper = endsWithTest(await startZooKeeper({ port }));
     await starting;
     await startLeader(await openSession({}, zookeeper.connectString), '/observed', {
       id: 'one',

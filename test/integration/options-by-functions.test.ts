@@ -13,7 +13,7 @@ import { ignore } from '../../src/platform/async/promises.js';
 import { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
-import { recordEvents } from '../support/events.js';
+import { errorsOf, recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
 
@@ -32,8 +32,7 @@ async function start({ others = '', ...options }: SessionOptions & { readonly ot
   };
   const environment = { ...world.clock.environment, random: () => 1 - 1e-9 }; // The servers in their order.
   const session = await world.open({ auth, environment, ...options }, world.server.connectString + others);
-  const errors: Error[] = [];
-  session.on('error', (error) => errors.push(error));
+  const errors = errorsOf(session);
   return {
     ...{ ...world, session, errors },
     calls: () => calls,
@@ -269,8 +268,7 @@ describe('a function that gives the servers', () => {
 
   it('leaves the present connection alone, and counts when that is lost', async () => {
     const { clock, server, session, giveFromNowOn, listed } = await startListed();
-    const errors: Error[] = [];
-    session.on('error', (error) => errors.push(error));
+    const errors = errorsOf(session);
     giveFromNowOn(() => '127.0.0.1:1');
     await clock.advance(20_000);
     expect(session.state.name).toBe('connected');

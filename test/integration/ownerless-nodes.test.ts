@@ -15,6 +15,7 @@ import { LOCK_KINDS } from '../support/conclave/lock-kinds.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
 const PRIORITY_255 = '01234567-89ab-81ff-8123-07d00000cdef';
@@ -42,8 +43,7 @@ async function leaveNode(node = nameOf(0), path = uniquePath('queue')) {
 }
 
 async function lead(path: string, options = {}): Promise<{ elector: LeaderElector; term: Term }> {
-  const elector = new LeaderElector(await openSession(), path, options);
-  onTestFinished(() => elector.stop());
+  const elector = endsWithTest(new LeaderElector(await openSession(), path, options));
   const [term] = await eventAfter<[Term]>(elector, 'elected', () => elector.start());
   return { elector, term };
 }
@@ -171,8 +171,7 @@ describe('a node of a contender’s name that goes with no session', () => {
     // By then the leader has the answer to the listing after its claim. It may hand a term to a node of that listing by its name.
     await first.elector.session.exists(path);
     await stranger.create(`${path}/${nameOf(9, PRIORITY_255)}`, { data: Buffer.from('{"id":"x"}') });
-    const second = new LeaderElector(await openSession(), path);
-    onTestFinished(() => second.stop());
+    const second = endsWithTest(new LeaderElector(await openSession(), path));
     await eventAfter(second, 'waiting', () => second.start());
     await expect(first.elector.handOver('x')).rejects.toMatchObject({ code: 'NO_CANDIDATE' });
     const elected = nextEvent<[Term]>(second, 'elected');
@@ -220,8 +219,7 @@ describe('a leader that goes, with nodes of no session in its queue', () => {
       ['ordinary', 0],
       ['preferred', 7],
     ] as const) {
-      const elector = new LeaderElector(await openSession(), path, { id, priority });
-      onTestFinished(() => elector.stop());
+      const elector = endsWithTest(new LeaderElector(await openSession(), path, { id, priority }));
       elector.on('elected', () => void elected.push(id));
       await eventAfter(elector, 'waiting', () => elector.start());
       electors.push(elector);

@@ -1,6 +1,5 @@
 /** A password of SASL that changes on clients and on real servers, which read it when they start. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
@@ -12,8 +11,9 @@ import { openSession } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { jaasFor, SASL_PROVIDER } from '../support/servers/jaas.js';
 import { SILENT } from '../support/silent-logger.mjs';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
-let folder: string;
+const folder = temporaryFolder(afterAll);
 let ensemble: Awaited<ReturnType<typeof startZooKeeper>>;
 let password = 'password-0';
 
@@ -22,7 +22,6 @@ const setOnServers = (next: string) => writeFile(jaas(), jaasFor({ worker: next 
 const userWith = (given: string) => ({ username: 'worker', password: given });
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'conclave-jaas-'));
   await setOnServers(password);
   ensemble = await startZooKeeper({
     servers: 3,
@@ -33,7 +32,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await ensemble?.stop();
-  await rm(folder, { recursive: true, force: true });
 });
 
 /** Waits until a supervisor reports that no server takes its session, because they refuse it. It goes on trying. */

@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { execaNode } from 'execa';
@@ -14,6 +13,8 @@ import { fourLetterWord } from '../../tools/zookeeper/four-letter-word.mjs';
 import { BROKEN_OUTPUTS, type BrokenOutputName } from '../support/conclave/broken-outputs.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const fixture = (name: string) => join(import.meta.dirname, '../fixtures', name);
@@ -25,8 +26,7 @@ const PERMISSION_MODEL = process.allowedNodeEnvironmentFlags.has('--permission')
   : '--experimental-permission';
 
 it('a leader whose process is killed is replaced when its lease is over, before its session ends; the term counts up, the token rises', async () => {
-  const zookeeper = await startZooKeeper({ tickMs: 200 });
-  onTestFinished(zookeeper.stop);
+  const zookeeper = endsWithTest(await startZooKeeper({ tickMs: 200 }));
   const path = uniquePath('killed');
   const sessionTimeoutMs = 3600;
   const child = execaNode(fixture('leader.mjs'), [zookeeper.connectString, path, String(sessionTimeoutMs)], {
@@ -168,9 +168,7 @@ describe('the watchdog of a leader whose main thread is in a busy loop', () => {
   };
 
   it('says why also in a file', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'conclave-watchdog-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const file = join(folder, 'log');
+    const file = join(temporaryFolder(), 'log');
     const { signal, said } = await blockedWith(openSync(file, 'w'));
     expect({ signal, said }).toEqual({ signal: 'SIGKILL', said: 'blocks\n' });
     expect(readFileSync(file, 'utf8')).toContain('blocked past the end of its lease');
@@ -269,8 +267,7 @@ describe('logging', () => {
 });
 
 it('after everything has stopped there are no contenders and no watches, though the sessions are still open', async () => {
-  const zookeeper = await startZooKeeper();
-  onTestFinished(zookeeper.stop);
+  const zookeeper = endsWithTest(await startZooKeeper());
   const port = zookeeper.servers[0]?.port as number;
   const sessions = await Promise.all(
     Array.from({ length: 4 }, () => openSession({}, zookeeper.connectString)),

@@ -6,6 +6,7 @@ import { Session } from '../../src/session/session.js';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { recordingLogger } from '../support/recording-logger.js';
 import { jaasFor, SASL_PROVIDER } from '../support/servers/jaas.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
@@ -76,9 +77,7 @@ describe('a session and a command are refused once for each of them, and show no
     const { connect, logSoFar } = await start({ settings, ...(jaas !== undefined && { jaas }) }, context);
     const env: Record<string, string> = user === undefined ? {} : { CONCLAVE_SASL: `${user}:${SECRET}` };
     const sasl = user === undefined ? undefined : { username: user, password: SECRET };
-    const lines: unknown[] = [];
-    const note = (...words: unknown[]) => void lines.push(words);
-    const logger = { debug: note, info: note, warn: note, error: note };
+    const { lines, logger } = recordingLogger();
     const error = await Session.connect(connect, { sasl, logger }).catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(AuthenticationError);
     const command = new RunningCommand(['run', uniquePath('run'), '--', 'true'], { connect, env });

@@ -20,7 +20,7 @@ import {
   openWithPath,
   uniquePath,
 } from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, errorsOf, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { deferred, until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
@@ -341,8 +341,7 @@ describe('a supervisor', () => {
         await supervisor.stop();
       },
     });
-    const errors: Error[] = [];
-    supervisor.on('error', (error) => void errors.push(error));
+    const errors = errorsOf(supervisor);
     const stopped = nextEvent(supervisor, 'stopped');
     await eventAfter<[Term]>(supervisor, 'elected', () => supervisor.start());
     proxy.cut();

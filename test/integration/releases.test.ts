@@ -1,11 +1,11 @@
 import { execFileSync, fork } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
 import { overlapsIn, type Span } from '../support/history/overlaps.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/waiting.mjs';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -19,8 +19,7 @@ type Message = { what?: string; token: string; at: number; fired?: number; joine
 
 /** Unpacks the last release beside what it depends on. */
 function unpacked(): string {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-releases-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'));
   execFileSync('tar', ['-xzf', join(ROOT, 'test/releases/conclave-0.1.0.tgz'), '-C', folder]);
   return join(folder, 'package');

@@ -9,7 +9,7 @@ import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { conclave } from '../support/conclave/command-line.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { eventAfter, nextEvent } from '../support/events.js';
+import { errorsOf, eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { until } from '../support/waiting.mjs';
@@ -54,8 +54,7 @@ describe.each([
 
   it('end a supervisor for good, as refused credentials do, and it says why once', async () => {
     const supervisor = new ElectionSupervisor({ connect: servers(), path: '/elections/one', logger: SILENT });
-    const errors: unknown[] = [];
-    supervisor.on('error', (error) => errors.push(error));
+    const errors = errorsOf(supervisor);
     const stopped = nextEvent(supervisor, 'stopped');
     await expect(supervisor.start()).rejects.toBeInstanceOf(AuthenticationError);
     await stopped;

@@ -11,21 +11,13 @@ import { kerberos } from '../../src/kerberos/index.js';
 import { ignore } from '../../src/platform/async/promises.js';
 import { digestMd5 } from '../../src/session/sasl/digest-md5-exchange.js';
 import type { SaslMechanism } from '../../src/session/sasl/sasl-mechanism.js';
-import type { Session } from '../../src/session/session.js';
-import { recordEvents } from '../support/events.js';
+import { errorsOf, recordEvents } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { FakeKerberos } from '../unit/kerberos/fake-module.js';
 
 const saslUsers = { worker: 'worker-secret' };
 const WORKER = { username: 'worker', password: saslUsers.worker };
 const WRONG = { username: 'worker', password: 'wrong-secret' };
-
-/** The errors of a session from now on. */
-function errorsOf(session: Session): Error[] {
-  const errors: Error[] = [];
-  session.on('error', (error) => errors.push(error));
-  return errors;
-}
 
 /** A mechanism that gives these tokens, and asks to begin first. */
 const mechanism = (step: (token: unknown) => unknown, begin: () => void = ignore) =>

@@ -13,9 +13,11 @@ import { leadingCommand, RunningCommand } from '../support/conclave/running-comm
 import { inOrder, openSession, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { recordingLogger } from '../support/recording-logger.js';
 import { startEmbedded } from '../support/servers/embedded.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../support/silent-logger.mjs';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 import { FakeKerberos } from '../unit/kerberos/fake-module.js';
 
@@ -43,8 +45,7 @@ async function startSupervisor(server: TestServer) {
   const proxy = await startProxy(at(server));
   const path = uniquePath('election');
   const options = { path, session: { sasl: WORKER }, cleanup: ignore, logger: SILENT };
-  const supervisor = new ElectionSupervisor({ connect: proxy.connectString, ...options });
-  onTestFinished(() => supervisor.stop());
+  const supervisor = endsWithTest(new ElectionSupervisor({ connect: proxy.connectString, ...options }));
   const [term] = await eventAfter<[Term]>(supervisor, 'elected', () => supervisor.start());
   return { proxy, supervisor, term };
 }
@@ -240,8 +241,7 @@ it('servers that know the identity of a session no longer are an error of the su
     cleanup: ignore,
     logger: SILENT,
   };
-  const supervisor = new ElectionSupervisor({ connect: server.connectString, ...options });
-  onTestFinished(() => supervisor.stop());
+  const supervisor = endsWithTest(new ElectionSupervisor({ connect: server.connectString, ...options }));
   await eventAfter(supervisor, 'elected', () => supervisor.start());
   server.failWith('INVALID_ACL', { operation: 'multi' });
   const [error] = await eventAfter<[Error]>(supervisor, 'error', () => server.expireSession(() => true));
@@ -329,14 +329,12 @@ describe('conclave run --sasl', () => {
 
 it('the log names the schemes by which a session has authenticated, and nothing else of it', async () => {
   const server = await startEmbedded({ saslUsers });
-  const lines: [object, string][] = [];
-  const note = (fields: object, message: string) => void lines.push([fields, message]);
-  const logger = { debug: note, info: note, warn: note, error: note };
+  const { lines, logger } = recordingLogger();
   const auth = { scheme: 'digest', credentials: 'alice:digest-secret' } as const;
   const session = await openSession({ sasl: WORKER, auth, logger }, server.connectString);
   await eventAfter(session, 'resumed', () => server.dropConnections());
   const plain = await openSession({ logger }, server.connectString);
-  const of = (message: string) => lines.filter(([, text]) => text === message).map(([fields]) => fields);
+  const of = (searched: string) => lines.filter(({ message }) => message === searched);
   const authenticated = ['digest', 'sasl'];
   await until(() => of('session resumed').length > 0, 'the line');
   expect(of('session opened')).toEqual([

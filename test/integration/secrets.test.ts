@@ -16,6 +16,8 @@ import {
 import { Overview } from '../../src/overview/overview.js';
 import { EmbeddedZooKeeper } from '../../src/testing/index.js';
 import { conclave } from '../support/conclave/command-line.js';
+import { recordingLogger } from '../support/recording-logger.js';
+import { endsWithTest } from '../support/vitest/test-end.js';
 
 const SECRET = 'open-sesame';
 const auth = { scheme: 'digest', credentials: `alice:${SECRET}` };
@@ -109,14 +111,10 @@ describe('a secret is not in the error', () => {
 });
 
 it('credentials are not shown by any object that was made with them, nor by its errors and logs', async () => {
-  const server = await EmbeddedZooKeeper.start();
-  onTestFinished(() => server.stop());
-  const lines: unknown[] = [];
-  const log = (details: object, message: string) => void lines.push({ ...details, message });
-  const logger = { debug: log, info: log, warn: log, error: log };
+  const server = endsWithTest(await EmbeddedZooKeeper.start());
+  const { lines, logger } = recordingLogger();
   const session = { auth, logger };
-  const open = await Session.connect(server.connectString, session);
-  onTestFinished(() => open.close());
+  const open = endsWithTest(await Session.connect(server.connectString, session));
   const connect = server.connectString;
   const supervisor = new ElectionSupervisor({ connect, path: '/a', session });
   const shards = new ShardSupervisor({ connect, path: '/s', shards: 1, session, logger });

@@ -17,7 +17,7 @@ import {
 } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
-import { SILENT } from '../support/silent-logger.mjs';
+import { loggerOfWarnings, recordingLogger } from '../support/recording-logger.js';
 import { until } from '../support/waiting.mjs';
 import { startFakeServer } from '../support/wire/start-fake-server.js';
 
@@ -41,11 +41,10 @@ describe('a session', () => {
   });
 
   it('warns once of a session timeout that the servers do not grant, not at every connection', async () => {
-    const warned: string[] = [];
-    const warn = (_: object, message: string) => void warned.push(message);
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 100, logger: { ...SILENT, warn } });
+    const { warnings, logger } = loggerOfWarnings();
+    const { proxy, session } = await openProxied({ sessionTimeoutMs: 100, logger });
     await eventAfter(session, 'resumed', () => proxy.dropConnections());
-    expect(warned.filter((message) => message.includes('a different session timeout'))).toHaveLength(1);
+    expect(warnings.filter((message) => message.includes('a different session timeout'))).toHaveLength(1);
   });
 
   it('creates, reads, writes, lists and deletes, with 64-bit numbers as bigint', async () => {
@@ -177,9 +176,7 @@ describe('a session', () => {
   });
 
   it('logs neither credentials nor what would let others into the session', async () => {
-    const lines: string[] = [];
-    const write = (details: object, message: string) => void lines.push(JSON.stringify(details) + message);
-    const logger = { debug: write, info: write, warn: write, error: write };
+    const { lines, logger } = recordingLogger();
     const { proxy, session } = await openProxied({
       logger,
       sessionTimeoutMs: 100_000,
@@ -191,7 +188,7 @@ describe('a session', () => {
     const { stat } = await session.getData(created.value);
     await session.close();
     expect(lines.length).toBeGreaterThan(0);
-    const text = lines.join('\n');
+    const text = JSON.stringify(lines);
     expect(text).not.toContain('wonderland');
     expect(text).not.toContain(String(stat.ephemeralOwner));
     expect(text).not.toContain(stat.ephemeralOwner.toString(16));

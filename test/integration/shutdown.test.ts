@@ -9,6 +9,7 @@ import { InvalidStateError } from '../../src/errors.js';
 import { freePort } from '../../tools/ports.mjs';
 import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { nextEvent } from '../support/events.js';
+import { endsWithTest } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
 
 const FIXTURE = join(import.meta.dirname, '../fixtures/supervised-shutdown.mjs');
@@ -65,8 +66,7 @@ describe('a process that shuts down on a signal', () => {
     const { path, heard, send } = await begin({});
     await heard;
     const session = await openSession();
-    const successor = new LeaderElector(session, path);
-    onTestFinished(() => successor.stop());
+    const successor = endsWithTest(new LeaderElector(session, path));
     const elected = nextEvent<[Term]>(successor, 'elected');
     await successor.start();
     const { exitCode, stdout, stderr, tookMs } = await send('SIGTERM');
@@ -96,8 +96,7 @@ describe('a process that shuts down on a signal', () => {
 
   it('cleans up also if it only waits, and leaves the queue', async () => {
     const { session, path } = await openWithPath('shutdown');
-    const leader = new LeaderElector(session, path);
-    onTestFinished(() => leader.stop());
+    const leader = endsWithTest(new LeaderElector(session, path));
     await leader.start();
     await until(() => leader.term !== undefined);
     const { send } = await begin({ path }, 'stands');

@@ -11,7 +11,7 @@ import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { candidateNodes } from '../support/conclave/electors.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, eventAfter, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, errorsOf, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -121,8 +121,7 @@ describe('a supervisor', () => {
         if (attempt < 3) throw new TypeError('not yet'); // p-retry by itself would give up at a TypeError.
       },
     });
-    const errors: unknown[] = [];
-    supervisor.on('error', (error) => void errors.push(error));
+    const errors = errorsOf(supervisor);
     await eventAfter(supervisor, 'elected', () => expire());
     expect(attempts).toEqual([1, 2, 3]);
     expect(errors.filter((error) => !(error instanceof NoServerError))).toMatchObject([
@@ -138,8 +137,7 @@ describe('a supervisor', () => {
       },
       retry: { ...SOON, retries: 2 },
     });
-    const errors: Error[] = [];
-    supervisor.on('error', (error) => void errors.push(error));
+    const errors = errorsOf(supervisor);
     await eventAfter(supervisor, 'stopped', () => expire());
     expect(errors.at(-1)).toBeInstanceOf(CleanupFailedError);
     expect(errors.at(-1)).toMatchObject({ attempts: 3, cause: 'never' });

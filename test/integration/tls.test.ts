@@ -1,5 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -17,7 +16,9 @@ import { openSession, uniquePath } from '../support/conclave/sessions.js';
 import { startStalling } from '../support/conclave/stalling-process.js';
 import { eventAfter } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
+import { listening } from '../support/listening.js';
 import { type Certificates, makeCertificates, PASSPHRASE } from '../support/servers/certificates.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/waiting.mjs';
 
 let certificates: Certificates;
@@ -144,10 +145,7 @@ describe('a session over TLS', () => {
         });
     });
     server.on('tlsClientError', () => undefined);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void server.close());
-    const { port } = server.address() as { port: number };
-    await failure(`127.0.0.1:${port}`, { tls: {} });
+    await failure(`127.0.0.1:${await listening(server)}`, { tls: {} });
     expect(heard).toBe(0);
   });
 
@@ -159,9 +157,7 @@ describe('a session over TLS', () => {
 
 /** The authority's certificate in a file that is removed with the test. */
 async function authorityFile(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'conclave-authority-'));
-  onTestFinished(() => rm(folder, { recursive: true, force: true }));
-  const file = join(folder, 'authority.pem');
+  const file = join(temporaryFolder(), 'authority.pem');
   await writeFile(file, certificates.ca);
   return file;
 }

@@ -1,9 +1,9 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execaNode } from 'execa';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { VERSION } from '../../src/public-class/version.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 const ROOT = join(import.meta.dirname, '../..');
 const OTHER_VERSION = '9.8.7';
@@ -14,7 +14,7 @@ interface Report {
 }
 
 describe('beside another copy of the library in the same process', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-copy-'));
+  const folder = temporaryFolder(afterAll);
   let report: Report;
 
   beforeAll(async () => {
@@ -29,7 +29,6 @@ describe('beside another copy of the library in the same process', () => {
     const { stdout } = await execaNode(fixture, [join(folder, 'dist')], { timeout: 30_000 });
     report = JSON.parse(stdout);
   });
-  afterAll(() => rmSync(folder, { recursive: true }));
 
   it.each([
     ['lock', 'session', 'a Session', 'a Session'],

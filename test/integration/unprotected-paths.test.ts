@@ -9,7 +9,7 @@ import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
-import { SILENT } from '../support/silent-logger.mjs';
+import { loggerOfWarnings } from '../support/recording-logger.js';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
 const alice = { scheme: 'digest', credentials: 'alice:wonder' };
@@ -37,12 +37,6 @@ function parsed(text: string): AccessEntry {
   const letters = rest.pop() ?? '';
   const permissions = [...letters].reduce((sum, letter) => sum + 2 ** 'rwcda'.indexOf(letter), 0);
   return { scheme, id: rest.join(':'), permissions };
-}
-
-function warnings() {
-  const messages: string[] = [];
-  const warn = (_: object, message: string) => void messages.push(message);
-  return { messages, logger: { ...SILENT, warn } };
 }
 
 const openAlice = (options: SessionOptions = {}, connect = connectString()) =>
@@ -115,10 +109,10 @@ describe.each(WAYS)('%s', (_, use) => {
   });
 
   it('is allowed below the root, which every server lets all clients delete children of, with a warning', async () => {
-    const { messages, logger } = warnings();
+    const { warnings, logger } = loggerOfWarnings();
     const session = await openAlice({ logger });
     for (let count = 0; count < 2; count++) await use(session, uniquePath('top'));
-    expect(messages.filter((message) => message.includes('directly below the root'))).toHaveLength(1);
+    expect(warnings.filter((message) => message.includes('directly below the root'))).toHaveLength(1);
   });
 
   it('is refused when a stranger has made its path anew below the root, while no contender was there', async () => {

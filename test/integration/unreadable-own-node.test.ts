@@ -7,7 +7,7 @@ import type { Session } from '../../src/session/session.js';
 import { lead } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { openSession, uniquePath } from '../support/conclave/sessions.js';
-import { aborted, nextEvent, recordEvents } from '../support/events.js';
+import { aborted, errorsOf, nextEvent, recordEvents } from '../support/events.js';
 import { until } from '../support/waiting.mjs';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
@@ -23,8 +23,7 @@ async function heartbeatNode(election: string, session: Session): Promise<string
 /** Opens a session, and records the errors that it reports and whether it ever lost its connection. */
 async function openWatched() {
   const session = await openSession({ sessionTimeoutMs: 4000 });
-  const errors: Error[] = [];
-  session.on('error', (error) => void errors.push(error));
+  const errors = errorsOf(session);
   return { session, errors, events: recordEvents(session, 'suspended', 'resumed', 'expired') };
 }
 

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -26,10 +25,9 @@ const VERSIONS = [
 /** A user's folder with the package, which is packed once for all versions. */
 let installed: string;
 beforeAll(() => {
-  installed = mkdtempSync(join(tmpdir(), 'conclave-nest-'));
+  installed = temporaryFolder(afterAll);
   installFromTarball(ROOT, installed);
 });
-afterAll(() => rmSync(installed, { recursive: true, force: true }));
 
 /** Puts the package beside one version of Nest, outside of this project, and compiles the application there. */
 async function compileWith({ nest, type, ...resolution }: (typeof VERSIONS)[number]): Promise<string> {

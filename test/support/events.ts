@@ -6,6 +6,13 @@ import {
 
 export { recordEvents };
 
+/** The errors that it reports from now on. */
+export function errorsOf(source: EventSource): Error[] {
+  const errors: Error[] = [];
+  source.on('error', (error) => void errors.push(error as Error));
+  return errors;
+}
+
 /** As `nextEvent` of `conclave/testing`, for so long as the machine of the tests may be busy, and less than a test may take: so its error is seen. */
 export function nextEvent<Args extends unknown[] = unknown[]>(
   source: EventSource,

@@ -6,7 +6,7 @@ import { CleanupFailedError } from '../../src/errors.js';
 import { type Deferred, deferred } from '../../src/platform/async/promises.js';
 import { sleep } from '../../src/platform/time/clock.js';
 import { nextEvent, recordEvents } from '../../src/testing/index.js';
-import { eventAfter } from '../support/events.js';
+import { errorsOf, eventAfter } from '../support/events.js';
 import { startWithTestClock } from '../support/servers/embedded-with-test-clock.js';
 
 const EVENTS = ['expired', 'cleaned', 'restarting', 'stopped', 'error'];
@@ -30,8 +30,7 @@ async function leading(options: Partial<ElectionSupervisorOptions> = {}) {
     },
   });
   for (const event of EVENTS) supervisor.on(event as 'expired', () => void steps.push(event));
-  const errors: Error[] = [];
-  supervisor.on('error', (error) => void errors.push(error));
+  const errors = errorsOf(supervisor);
   onTestFinished(async () => {
     work.resolve(undefined);
     await clock.advanceUntil(supervisor.stop());

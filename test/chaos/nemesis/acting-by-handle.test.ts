@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { LeaseCell, SharedLease } from '../../../src/lease/shared-lease.js';
 import { handleOf } from '../../../src/lease/term-handle.js';
-import { onTestFinished } from '../../support/vitest/test-end.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import type { Actor } from './acting.js';
 import { actByHandle } from './acting-by-handle.js';
 import { checkHistory } from './checker/check.js';
@@ -34,9 +32,7 @@ const SETTING: Happening = {
 
 /** A thread acts by a handle, and nothing extends the lease. The next leader begins when the cell says that the lease is over. */
 async function historyOf(isCareless: boolean): Promise<Entry[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-acting-'));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  const path = join(folder, 'history.jsonl');
+  const path = join(temporaryFolder(), 'history.jsonl');
   const history = new History(path);
   history.write(SETTING);
   const lease = new SharedLease();

@@ -1,4 +1,3 @@
-import { onTestFinished } from 'vitest';
 import type { Candidate } from '../../../src/election/candidates/candidate.js';
 import type { LeaderElectorOptions } from '../../../src/election/elector-options.js';
 import type { LeaderElector } from '../../../src/election/leader-elector.js';
@@ -6,6 +5,8 @@ import { ElectionObserver } from '../../../src/election/observer/election-observ
 import type { NodeData } from '../../../src/session/protocol/multi-and-stats.js';
 import type { Session } from '../../../src/session/session.js';
 import type { SessionSource } from '../../../src/session/session-source.js';
+import { errorsOf } from '../events.js';
+import { endsWithTest } from '../vitest/test-end.js';
 import { lead } from './electors.js';
 
 /** An elector that leads. */
@@ -20,11 +21,9 @@ export async function startLeader(
 
 /** An observer that has read once, and the ids of the leaders in its events. */
 export async function observe(...given: ConstructorParameters<typeof ElectionObserver>) {
-  const observer = new ElectionObserver(...given);
-  onTestFinished(() => observer.stop());
+  const observer = endsWithTest(new ElectionObserver(...given));
   const changes = record(observer);
-  const errors: Error[] = [];
-  observer.on('error', (error) => void errors.push(error));
+  const errors = errorsOf(observer);
   await observer.start();
   return { observer, changes, errors };
 }

@@ -4,7 +4,7 @@ import type { SessionOptions } from '../../../src/session/session-options.js';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import { eventAfter } from '../events.js';
 import { SILENT } from '../silent-logger.mjs';
-import { onTestFinished } from '../vitest/test-end.js';
+import { endsWithTest } from '../vitest/test-end.js';
 import { until } from '../waiting.mjs';
 import { uniquePath } from './sessions.js';
 
@@ -29,8 +29,7 @@ export async function leadThroughRestarts(
   { connect, session, beforeStart, afterStart }: RollingRestart,
 ): Promise<void> {
   const options = { connect, session, cleanup: () => undefined, logger: SILENT };
-  const supervisor = new ElectionSupervisor({ path: uniquePath('election'), ...options });
-  onTestFinished(() => supervisor.stop());
+  const supervisor = endsWithTest(new ElectionSupervisor({ path: uniquePath('election'), ...options }));
   const events: string[] = [];
   supervisor.on('stopped', () => events.push('stopped')).on('error', (error) => events.push(String(error)));
   await eventAfter(supervisor, 'elected', () => supervisor.start());

@@ -4,7 +4,7 @@ import { type Environment, systemEnvironment } from '../../../src/platform/injec
 import { Session } from '../../../src/session/session.js';
 import type { SessionOptions } from '../../../src/session/session-options.js';
 import { startProxy } from '../faults/start-proxy.js';
-import { onTestFinished } from '../vitest/test-end.js';
+import { endsWithTest } from '../vitest/test-end.js';
 
 /** A path that no other test uses. */
 export function uniquePath(name = 'test'): string {
@@ -21,9 +21,7 @@ export const inOrder: Environment = { ...systemEnvironment, random: () => 1 - 1e
 
 /** A session that is closed when the test has ended. */
 export async function openSession(options: SessionOptions = {}, connect = connectString()): Promise<Session> {
-  const session = await Session.connect(connect, { sessionTimeoutMs: 5000, ...options });
-  onTestFinished(() => session.close());
-  return session;
+  return endsWithTest(await Session.connect(connect, { sessionTimeoutMs: 5000, ...options }));
 }
 
 /** A session that reaches the server that all tests share through a proxy. */

@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import { onTestFinished } from '../vitest/test-end.js';
+import { endsWithTest } from '../vitest/test-end.js';
 import { TcpProxy } from './tcp-proxy.mjs';
 
 /** A proxy that ends with the test. Without a target it is in front of the server that all tests share. */
@@ -7,7 +7,5 @@ export async function startProxy(
   target: string | number = inject('port') as number,
   options?: Parameters<typeof TcpProxy.start>[1],
 ): Promise<TcpProxy> {
-  const proxy = await TcpProxy.start(target, options);
-  onTestFinished(() => proxy.stop());
-  return proxy;
+  return endsWithTest(await TcpProxy.start(target, options));
 }

@@ -1,10 +1,8 @@
 import { EmbeddedZooKeeper, type EmbeddedZooKeeperOptions } from '../../../src/testing/index.js';
 import { SILENT } from '../silent-logger.mjs';
-import { onTestFinished } from '../vitest/test-end.js';
+import { endsWithTest } from '../vitest/test-end.js';
 
 /** A server of the test's own. It ends with the test. */
 export async function startEmbedded(options: EmbeddedZooKeeperOptions = {}): Promise<EmbeddedZooKeeper> {
-  const server = await EmbeddedZooKeeper.start({ logger: SILENT, ...options });
-  onTestFinished(() => server.stop());
-  return server;
+  return endsWithTest(await EmbeddedZooKeeper.start({ logger: SILENT, ...options }));
 }

@@ -13,6 +13,12 @@ export function onTestFinished(end: Parameters<TestContext['onTestFinished']>[0]
   else context.onTestFinished(end);
 }
 
+/** Stops or closes what it is given, and returns, when the test has ended. */
+export function endsWithTest<T extends { stop(): unknown } | { close(): unknown }>(given: T): T {
+  onTestFinished(async () => void (await ('stop' in given ? given.stop() : given.close())));
+  return given;
+}
+
 /** A test's body for `it.concurrent`, and with its case as the first argument for `it.concurrent.for`. */
 export function concurrently(body: () => Promise<void>): (context: TestContext) => Promise<void>;
 export function concurrently<Case>(

@@ -1,6 +1,6 @@
 import { inject } from 'vitest';
 import type { AccessEntry } from '../../../src/session/protocol/acl.js';
-import { onTestFinished } from '../vitest/test-end.js';
+import { endsWithTest } from '../vitest/test-end.js';
 import * as operations from './operations.js';
 import { RawClient } from './raw-client.js';
 
@@ -17,8 +17,7 @@ export async function openAdminClient(auth?: {
   readonly scheme: string;
   readonly credentials: string;
 }): Promise<AdminClient> {
-  const client = await RawClient.connect(inject('port') as number);
-  onTestFinished(() => client.close());
+  const client = endsWithTest(await RawClient.connect(inject('port') as number));
   if (auth !== undefined) await client.do(operations.auth(auth.scheme, auth.credentials));
   return {
     setAcl: async (path, access) => void (await client.do(operations.setAcl(path, access))),

@@ -1,9 +1,7 @@
-import { onTestFinished } from '../vitest/test-end.js';
+import { endsWithTest } from '../vitest/test-end.js';
 import { type Dialogue, startFakeServer as start } from './fake-server.mjs';
 
 /** A fake server that ends with the test. */
 export async function startFakeServer(dialogue: Dialogue): ReturnType<typeof start> {
-  const server = await start(dialogue);
-  onTestFinished(() => server.stop());
-  return server;
+  return endsWithTest(await start(dialogue));
 }

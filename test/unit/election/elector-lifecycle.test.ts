@@ -11,7 +11,7 @@ import { nextEvent } from '../../../src/testing/index.js';
 import { startElection } from '../../support/conclave/elections-in-test-time.js';
 import { candidateNodes } from '../../support/conclave/electors.js';
 import { A_WHILE_MS, TIMES } from '../../support/conclave/group-members.js';
-import { eventAfter } from '../../support/events.js';
+import { errorsOf, eventAfter } from '../../support/events.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
 import { SILENT } from '../../support/silent-logger.mjs';
 
@@ -23,8 +23,7 @@ async function setUp() {
   const electing = (session: Session, options: LeaderElectorOptions = {}) => {
     const elector = new LeaderElector(session, PATH, options);
     onTestFinished(() => clock.advanceUntil(elector.stop()));
-    const errors: Error[] = [];
-    elector.on('error', (error) => void errors.push(error));
+    const errors = errorsOf(elector);
     return { elector, errors };
   };
   const first = await clock.advanceUntil(open()); // Creates the election with the usual access.
@@ -55,8 +54,7 @@ describe('an elector that may not read its own node', () => {
   it('never leads when it is alone, and tries more and more rarely', async () => {
     const { clock, server, open, electing } = await setUp();
     const session = await clock.advanceUntil(open({ access: [ALL_BUT_READ] }));
-    const said: Error[] = [];
-    session.on('error', (error) => void said.push(error));
+    const said = errorsOf(session);
     const { elector } = electing(session);
     let terms = 0;
     elector.on('elected', () => void terms++);

@@ -7,7 +7,7 @@ import { takeoverDelayMs } from '../../../src/lease/failure-detector.js';
 import { heartbeatPathOf } from '../../../src/queue/names-and-order.js';
 import { startElection } from '../../support/conclave/elections-in-test-time.js';
 import { nextEvent } from '../../support/events.js';
-import { SILENT } from '../../support/silent-logger.mjs';
+import { loggerOfWarnings } from '../../support/recording-logger.js';
 
 const PATH = '/election';
 const LEASE_MS = 2000;
@@ -246,8 +246,7 @@ describe('a claim', () => {
     const { clock, server, make, lead, open } = await setUp();
     const former = await lead('former');
     await clock.advanceUntil(former.stop());
-    const warnings: string[] = [];
-    const logger = { ...SILENT, warn: (_: object, message: string) => void warnings.push(message) };
+    const { warnings, logger } = loggerOfWarnings();
     const elector = await make('late', {}, { logger });
     const { session } = elector;
     const old = await clock.advanceUntil(session.getData(PATH));

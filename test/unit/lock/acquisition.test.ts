@@ -5,14 +5,12 @@ import { MultiLock } from '../../../src/lock/multi-lock/multi-lock.js';
 import { Session } from '../../../src/session/session.js';
 import { EmbeddedZooKeeper } from '../../../src/testing/index.js';
 import { startWithTestClock } from '../../support/servers/embedded-with-test-clock.js';
+import { endsWithTest } from '../../support/vitest/test-end.js';
 
 async function setUp() {
-  const server = await EmbeddedZooKeeper.start();
-  onTestFinished(() => server.stop());
+  const server = endsWithTest(await EmbeddedZooKeeper.start());
   const open = async () => {
-    const session = await Session.connect(server.connectString);
-    onTestFinished(() => session.close());
-    return session;
+    return endsWithTest(await Session.connect(server.connectString));
   };
   return { server, open };
 }

@@ -1,21 +1,20 @@
 import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Reader } from '../../../src/platform/injected-environment.js';
 import { systemEnvironment } from '../../../src/platform/injected-environment.js';
+import { listening } from '../../support/listening.js';
 
 /** Opens a socket of the system with this reader, and returns both of its ends. */
 async function connected(reader?: Reader): Promise<{ socket: Socket; far: Socket }> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
+  const server = createServer();
+  const port = await listening(server);
   const accepted = once(server, 'connection');
-  const { port } = server.address() as AddressInfo;
   const socket = systemEnvironment.openSocket({ host: '127.0.0.1', port }, reader);
   const [far] = (await accepted) as [Socket];
   onTestFinished(() => {
     socket.destroy();
     far.destroy();
-    server.close();
   });
   return { socket, far };
 }

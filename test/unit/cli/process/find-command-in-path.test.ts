@@ -1,11 +1,11 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { EXIT } from '../../../../src/cli/process/exit-codes.js';
 import { checkExecutable } from '../../../../src/cli/process/find-command-in-path.js';
+import { temporaryFolder } from '../../../support/temporary-folder.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'conclave-path-'));
+const folder = temporaryFolder(afterAll);
 const [locked, open] = [join(folder, 'locked'), join(folder, 'open')];
 for (const each of [locked, open]) {
   mkdirSync(each);
@@ -17,7 +17,6 @@ chmodSync(locked, 0o000);
 
 afterAll(() => {
   chmodSync(locked, 0o755);
-  rmSync(folder, { recursive: true });
 });
 
 /** Root may enter any folder. */

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, it, onTestFinished } from 'vitest';
+import { expect, it } from 'vitest';
 import { KeeperHandle } from '../../../../src/cluster/run-command/keeper-handle.js';
 import { systemEnvironment } from '../../../../src/platform/injected-environment.js';
 import { machineInstantIn } from '../../../../src/platform/time/machine-instant.js';
+import { temporaryFolder } from '../../../support/temporary-folder.js';
 
 /** A keeper that is killed in place of starting a command. */
 const KILLED_AT_THE_START = `
@@ -14,8 +14,7 @@ const KILLED_AT_THE_START = `
 
 /** The handle of a keeper with another program. */
 function handleOf(program: string): KeeperHandle {
-  const folder = mkdtempSync(join(tmpdir(), 'conclave-keeper-'));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const folder = temporaryFolder();
   const { execPath } = process;
   writeFileSync(join(folder, 'keeper.cjs'), program);
   const node = join(folder, 'node');

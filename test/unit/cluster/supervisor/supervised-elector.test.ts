@@ -7,7 +7,7 @@ import { type Deferred, deferred } from '../../../../src/platform/async/promises
 import { sleep } from '../../../../src/platform/time/clock.js';
 import { heartbeatPathOf } from '../../../../src/queue/names-and-order.js';
 import { nextEvent } from '../../../../src/testing/index.js';
-import { eventAfter } from '../../../support/events.js';
+import { errorsOf, eventAfter } from '../../../support/events.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const PATH = '/election';
@@ -41,8 +41,7 @@ async function leading({ work, ...options }: Given = {}) {
     },
   });
   for (const event of EVENTS) supervisor.on(event, () => void steps.push(event));
-  const errors: Error[] = [];
-  supervisor.on('error', (error) => void errors.push(error));
+  const errors = errorsOf(supervisor);
   onTestFinished(async () => {
     work?.resolve();
     server.heal();

@@ -6,7 +6,7 @@ import type { Term } from '../../../../src/election/term/term.js';
 import { InvalidOptionError, StopPendingError } from '../../../../src/errors.js';
 import { type Deferred, deferred } from '../../../../src/platform/async/promises.js';
 import { nextEvent } from '../../../../src/testing/index.js';
-import { eventAfter } from '../../../support/events.js';
+import { errorsOf, eventAfter } from '../../../support/events.js';
 import { startWithTestClock } from '../../../support/servers/embedded-with-test-clock.js';
 
 const SESSION_TIMEOUT_MS = 6000;
@@ -23,8 +23,7 @@ async function hanging(options: Partial<ElectionSupervisorOptions> = {}) {
     lead: () => work.promise,
     ...options,
   });
-  const errors: Error[] = [];
-  supervisor.on('error', (error) => void errors.push(error));
+  const errors = errorsOf(supervisor);
   onTestFinished(async () => {
     work.resolve(undefined);
     await clock.advanceUntil(supervisor.stop());
@@ -40,8 +39,7 @@ async function electorThatHangs(startWork: (term: Term, work: Promise<unknown>) 
   const session = await open({ sessionTimeoutMs: SESSION_TIMEOUT_MS });
   const work: Deferred<unknown> = deferred();
   const elector = new LeaderElector(session, '/election', { lead: (term) => startWork(term, work.promise) });
-  const errors: Error[] = [];
-  elector.on('error', (error) => void errors.push(error));
+  const errors = errorsOf(elector);
   onTestFinished(async () => {
     work.resolve(undefined);
     await clock.advanceUntil(elector.stop());

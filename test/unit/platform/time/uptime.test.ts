@@ -1,8 +1,9 @@
-import { closeSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir, uptime } from 'node:os';
+import { closeSync, openSync, writeFileSync } from 'node:fs';
+import { uptime } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { Uptime } from '../../../../src/platform/time/uptime.js';
+import { temporaryFolder } from '../../../support/temporary-folder.js';
 
 const monotonicMs = () => Number(process.hrtime.bigint()) / 1e6;
 /** Tolerance: both clocks count in hundredths of a second, and time goes on between two readings. */
@@ -11,10 +12,9 @@ const NEAR_MS = 1000;
 let folder: string;
 let file: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'uptime-'));
+  folder = temporaryFolder();
   file = join(folder, 'uptime');
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 function expectNow(ms: number): void {
   expect(Math.abs(ms - uptime() * 1000)).toBeLessThan(NEAR_MS);

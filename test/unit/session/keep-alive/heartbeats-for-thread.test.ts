@@ -8,7 +8,7 @@ import { KeepAlive } from '../../../../src/session/keep-alive/keep-alive.js';
 import type { Request } from '../../../../src/session/protocol/requests.js';
 import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { instantAt } from '../../../support/lease-instant.js';
-import { SILENT } from '../../../support/silent-logger.mjs';
+import { loggerOfWarnings } from '../../../support/recording-logger.js';
 import { settle } from '../../../support/waiting.mjs';
 
 const TIMES = { leaseMs: 1000, sessionTimeoutMs: 6000 };
@@ -66,11 +66,10 @@ function setUp() {
     ping: () => Promise.resolve(),
     destroy: () => undefined,
   } as unknown as Connection;
-  const warned: string[] = [];
   const stalls: number[] = [];
   const took: number[] = [];
   let repeated = 0;
-  const logger = { ...SILENT, warn: (_: unknown, message?: string) => void warned.push(String(message)) };
+  const { warnings: warned, logger } = loggerOfWarnings();
   const keepAlive = new KeepAlive(clock, logger, (ms) => void took.push(ms), {
     maxStallMs: MAX_STALL_MS,
     onRepeated: () => void repeated++,
