@@ -107,8 +107,7 @@ forEachServer((server) => {
     });
 
     it('twice as the same user counts once', async () => {
-      const client = await server.connect();
-      await client.do(auth('digest', 'alice:pw'));
+      const client = await server.connectAs('alice:pw');
       await client.do(auth('digest', 'alice:pw'));
       const path = freshPath();
       await client.do(create(path, { acl: CREATOR_ALL }));
@@ -125,16 +124,14 @@ forEachServer((server) => {
     });
 
     it('name the creator for the scheme auth', async () => {
-      const client = await server.connect();
-      await client.do(auth('digest', 'alice:pw'));
+      const client = await server.connectAs('alice:pw');
       const path = freshPath();
       await client.do(create(path, { acl: CREATOR_ALL }));
       expect((await client.do(getAcl(path))).acl).toEqual([ALICE]);
     });
 
     it('name every user that the creator is, each with the permissions of the entry', async () => {
-      const client = await server.connect();
-      await client.do(auth('digest', 'alice:pw'));
+      const client = await server.connectAs('alice:pw');
       await client.do(auth('digest', 'bob:pw'));
       const path = freshPath();
       const permissions = PERMISSION.read | PERMISSION.admin;
@@ -198,8 +195,7 @@ forEachServer((server) => {
     });
 
     it('name no identity twice', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { acl: [...OPEN, ...OPEN] }));
+      const { client, path } = await server.withNode({ acl: [...OPEN, ...OPEN] });
       expect((await client.do(getAcl(path))).acl).toEqual(OPEN);
     });
 
@@ -212,8 +208,7 @@ forEachServer((server) => {
     });
 
     it('are not inherited', async () => {
-      const client = await server.connect();
-      await client.do(auth('digest', 'alice:pw'));
+      const client = await server.connectAs('alice:pw');
       const path = freshPath();
       await client.do(create(path, { acl: CREATOR_ALL }));
       await client.do(create(`${path}/child`));
@@ -223,15 +218,13 @@ forEachServer((server) => {
     });
 
     it('count for the client that made them too', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { acl: world(PERMISSION.read) }));
+      const { client, path } = await server.withNode({ acl: world(PERMISSION.read) });
       expect(await client.errorOf(setData(path, 'x'))).toBe(ERROR.noAuth);
       expect(await client.errorOf(setAcl(path, OPEN))).toBe(ERROR.noAuth);
     });
 
     it('hide a digest from clients that may read but not administer', async () => {
-      const alice = await server.connect();
-      await alice.do(auth('digest', 'alice:pw'));
+      const alice = await server.connectAs('alice:pw');
       const path = freshPath();
       const readers = world(PERMISSION.read);
       await alice.do(create(path, { acl: [ALICE, ...readers] }));
@@ -343,8 +336,7 @@ forEachServer((server) => {
     });
 
     it('of a user are those of any client with the password', async () => {
-      const alice = await server.connect();
-      await alice.do(auth('digest', 'alice:pw'));
+      const alice = await server.connectAs('alice:pw');
       const path = freshPath();
       await alice.do(create(path, { data: 'secret', acl: CREATOR_ALL }));
       const other = await server.connect();

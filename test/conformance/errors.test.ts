@@ -101,8 +101,7 @@ forEachServer((server) => {
     });
 
     it('a write at another version is BAD_VERSION, and writes nothing', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: 'a' }));
+      const { client, path } = await server.withNode({ data: 'a' });
       const written = await client.do(setData(path, 'b', 0));
       expect(await client.errorOf(setData(path, 'c', 0))).toBe(ERROR.badVersion);
       expect(await client.errorOf(setData(path, 'c', 2))).toBe(ERROR.badVersion);
@@ -130,8 +129,7 @@ forEachServer((server) => {
       ['an ephemeral one', MODE.ephemeral],
       ['a sequential one', MODE.sequential],
     ])('a child of an ephemeral node, %s, is NO_CHILDREN_FOR_EPHEMERALS', async (_name, mode) => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { mode: MODE.ephemeral }));
+      const { client, path } = await server.withNode({ mode: MODE.ephemeral });
       expect(await client.errorOf(create(`${path}/child`, { mode }))).toBe(ERROR.noChildrenForEphemerals);
     });
 

@@ -105,8 +105,7 @@ forEachServer((server) => {
     });
 
     it('that fails has done nothing', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: 'old' }));
+      const { client, path } = await server.withNode({ data: 'old' });
       await client.do(create(`${path}/kept`));
       const before = await client.do(getData(path));
       const { value } = await client.ask(
@@ -288,8 +287,7 @@ forEachServer((server) => {
 
   describe('a transaction of reads', () => {
     it('answers data and children, as they are in one moment', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: 'data' }));
+      const { client, path } = await server.withNode({ data: 'data' });
       await client.do(create(`${path}/child`));
       const stat = await client.do(exists(path));
       expect(await client.do(multiRead(getData(path), getChildren(path)))).toEqual([
@@ -299,8 +297,7 @@ forEachServer((server) => {
     });
 
     it('goes on after a part that failed', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: 'data' }));
+      const { client, path } = await server.withNode({ data: 'data' });
       const results = await client.do(
         multiRead(getData(freshPath()), getChildren(path), getChildren('/missing')),
       );

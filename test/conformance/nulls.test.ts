@@ -40,15 +40,9 @@ const withPaths = (write: (writer: Writer) => Writer): Operation<undefined> => (
 });
 
 forEachServer((server) => {
-  const connectAsAlice = async () => {
-    const client = await server.connect();
-    await client.do(auth('digest', 'alice:pw'));
-    return client;
-  };
-
   describe('null in place of a string', () => {
     it("is taken as the id of the scheme auth: kazoo's CREATOR_ALL_ACL got MARSHALLING_ERROR", async () => {
-      const client = await connectAsAlice();
+      const client = await server.connectAs('alice:pw');
       const [path, other] = [freshPath(), freshPath()];
       await client.do(create(path, { acl: [entry('auth', null)] }));
       await client.do(create(other));

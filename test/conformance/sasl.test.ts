@@ -261,8 +261,7 @@ forEachServer(
       });
 
       it('give the user super all rights of any user, and none of other schemes', async () => {
-        const client = await server.connect();
-        await client.do(auth('digest', 'alice:pw'));
+        const client = await server.connectAs('alice:pw');
         const [ofWorker, ofAlice] = [freshPath(), freshPath()];
         await client.do(create(ofWorker, { acl: [{ ...entry('worker'), permissions: PERMISSION.write }] }));
         await client.do(create(ofAlice, { acl: CREATOR_ALL }));

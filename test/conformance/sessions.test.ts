@@ -31,6 +31,13 @@ async function repeatUntilExpiryOf(quiet: RawClient, action: () => Promise<unkno
   }
 }
 
+/** Creates an ephemeral node at a path that no other test uses. */
+async function createEphemeral(client: RawClient): Promise<string> {
+  const path = freshPath();
+  await client.do(create(path, { mode: MODE.ephemeral }));
+  return path;
+}
+
 forEachServer(
   (server) => {
     describe('sessions', () => {
@@ -129,8 +136,7 @@ forEachServer(
       it('outlive their connection', async () => {
         const client = await server.connect({ timeoutMs: LONGEST_MS });
         const other = await server.connect();
-        const path = freshPath();
-        await client.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(client);
         client.vanish();
         await client.closed;
         expect((await other.do(exists(path))).ephemeralOwner).toBe(client.id);
@@ -141,8 +147,7 @@ forEachServer(
       it('may be written and deleted by others', async () => {
         const client = await server.connect();
         const other = await server.connect();
-        const path = freshPath();
-        await client.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(client);
         expect((await other.do(setData(path, 'x'))).ephemeralOwner).toBe(client.id);
         expect(await other.errorOf(remove(path))).toBe(ERROR.none);
       });
@@ -150,8 +155,7 @@ forEachServer(
       it('that were deleted and made again by another session stay with that one', async () => {
         const client = await server.connect();
         const other = await server.connect();
-        const path = freshPath();
-        await client.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(client);
         await other.do(remove(path));
         await other.do(create(path, { mode: MODE.ephemeral }));
         await client.close();
@@ -169,8 +173,7 @@ forEachServer(
       it('comes when nothing was heard for the timeout, and not before', async () => {
         const client = await server.connect({ timeoutMs: SHORTEST_MS });
         const other = await server.connect({ timeoutMs: LONGEST_MS });
-        const path = freshPath();
-        await client.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(client);
         await other.do(exists(path, true));
         const since = performance.now();
         await client.do(ping());
@@ -188,8 +191,7 @@ forEachServer(
       it('does not come to a session that pings', async () => {
         const pinging = await server.connect({ timeoutMs: KEPT_MS });
         const quiet = await server.connect({ timeoutMs: KEPT_MS });
-        const path = freshPath();
-        await pinging.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(pinging);
         await repeatUntilExpiryOf(quiet, () => pinging.do(ping()));
         expect((await pinging.do(exists(path))).ephemeralOwner).toBe(pinging.id);
       });
@@ -197,8 +199,7 @@ forEachServer(
       it('does not come to a session that asks for something else than a ping', async () => {
         const asking = await server.connect({ timeoutMs: KEPT_MS });
         const quiet = await server.connect({ timeoutMs: KEPT_MS });
-        const path = freshPath();
-        await asking.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(asking);
         await repeatUntilExpiryOf(quiet, () => asking.do(exists('/')));
         expect((await asking.do(exists(path))).ephemeralOwner).toBe(asking.id);
       });
@@ -239,8 +240,7 @@ forEachServer(
     describe('a session that comes back', () => {
       it('keeps its id, its password and its ephemeral nodes', async () => {
         const client = await server.connect({ timeoutMs: LONGEST_MS });
-        const path = freshPath();
-        await client.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(client);
         client.vanish();
         const again = await server.connect({ ...client.credentials, timeoutMs: LONGEST_MS });
         expect(again.greeting).toEqual(client.greeting);
@@ -275,8 +275,7 @@ forEachServer(
       it('lives on for its timeout from then', async () => {
         let client = await server.connect({ timeoutMs: KEPT_MS });
         const quiet = await server.connect({ timeoutMs: KEPT_MS });
-        const path = freshPath();
-        await client.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(client);
         await repeatUntilExpiryOf(quiet, async () => {
           client.vanish();
           client = await server.connect({ ...client.credentials, timeoutMs: KEPT_MS });
@@ -294,8 +293,7 @@ forEachServer(
 
       it('can still be had with the right password after a wrong one', async () => {
         const client = await server.connect({ timeoutMs: LONGEST_MS });
-        const path = freshPath();
-        await client.do(create(path, { mode: MODE.ephemeral }));
+        const path = await createEphemeral(client);
         const thief = await server.connect({ id: client.id, password: Buffer.alloc(16, 7) });
         await thief.closed;
         client.vanish();

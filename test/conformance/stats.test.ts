@@ -73,8 +73,7 @@ forEachServer((server) => {
     });
 
     it('count every write in the version, those that change nothing too', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: 'same' }));
+      const { client, path } = await server.withNode({ data: 'same' });
       const versions = [];
       for (let round = 0; round < 3; round++) versions.push((await client.do(setData(path, 'same'))).version);
       expect(versions).toEqual([1, 2, 3]);
@@ -154,8 +153,7 @@ forEachServer((server) => {
     });
 
     it('are the same from exists, getData, getChildren2 and getACL', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: 'data' }));
+      const { client, path } = await server.withNode({ data: 'data' });
       await client.do(create(`${path}/child`));
       await client.do(setData(path, 'other'));
       const stat = await client.do(exists(path));
@@ -196,24 +194,21 @@ forEachServer((server) => {
     });
 
     it('of no length come back as no bytes', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: '' }));
+      const { client, path } = await server.withNode({ data: '' });
       const { data, stat } = await client.do(getData(path));
       expect(data).toEqual(Buffer.alloc(0));
       expect(stat.dataLength).toBe(0);
     });
 
     it('that are null come back as null, with a length of 0', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: null }));
+      const { client, path } = await server.withNode({ data: null });
       const { data, stat } = await client.do(getData(path));
       expect(data).toBeNull();
       expect(stat.dataLength).toBe(0);
     });
 
     it('can be made null by a write', async () => {
-      const { client, path } = await server.withPath();
-      await client.do(create(path, { data: 'something' }));
+      const { client, path } = await server.withNode({ data: 'something' });
       expect((await client.do(setData(path, null))).dataLength).toBe(0);
       expect((await client.do(getData(path))).data).toBeNull();
     });

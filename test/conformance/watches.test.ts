@@ -33,6 +33,15 @@ async function watcherAndWriter(server: TestServer, { node = true } = {}) {
   return { watcher, writer, path };
 }
 
+type Read = (path: string, watch: boolean) => Operation<unknown>;
+
+/** As {@link watcherAndWriter}, when these reads have set watches on the node. */
+async function watchedNode(server: TestServer, ...reads: readonly Read[]) {
+  const clients = await watcherAndWriter(server);
+  for (const read of reads) await clients.watcher.do(read(clients.path, true));
+  return clients;
+}
+
 forEachServer((server) => {
   describe('watches', () => {
     it('of exists on a missing node fire when it is created', async () => {
@@ -54,8 +63,7 @@ forEachServer((server) => {
     // ZOOKEEPER-4655.
     const sendsZxid = server.isSince('3.9.0');
     it(`are sent as an event of xid -1, with ${sendsZxid ? "the change's" : 'no'} zxid and no error, of a connected session`, async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(exists(path, true));
+      const { watcher, writer, path } = await watchedNode(server, exists);
       const { zxid } = await writer.ask(setData(path, 'x'));
       await watcher.do(ping());
       expect(watcher.fullEvents).toEqual([
@@ -77,34 +85,31 @@ forEachServer((server) => {
       ]);
     });
 
-    it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
+    it.each<[string, Read]>([
       ['exists', exists],
       ['getData', getData],
     ])('of %s fire when the data are written', async (_name, read) => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(read(path, true));
+      const { watcher, writer, path } = await watchedNode(server, read);
       await writer.do(setData(path, 'x'));
       expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
-    it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
+    it.each<[string, Read]>([
       ['exists', exists],
       ['getData', getData],
       ['getChildren', getChildren],
       ['getChildren2', getChildren2],
     ])('of %s fire when the node is deleted', async (_name, read) => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(read(path, true));
+      const { watcher, writer, path } = await watchedNode(server, read);
       await writer.do(remove(path));
       expect(await watcher.eventsByNow()).toEqual([`deleted ${path}`]);
     });
 
-    it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
+    it.each<[string, Read]>([
       ['getChildren', getChildren],
       ['getChildren2', getChildren2],
     ])('of %s fire when a child comes, and when one goes', async (_name, read) => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(read(path, true));
+      const { watcher, writer, path } = await watchedNode(server, read);
       await writer.do(create(`${path}/child`));
       await watcher.do(read(path, true));
       await writer.do(remove(`${path}/child`));
@@ -123,8 +128,7 @@ forEachServer((server) => {
     });
 
     it('of data do not fire for children or access lists', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData);
       await writer.do(create(`${path}/child`));
       await writer.do(remove(`${path}/child`));
       await writer.do(setAcl(path, OPEN));
@@ -132,8 +136,7 @@ forEachServer((server) => {
     });
 
     it('fire once', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData);
       for (const data of ['a', 'b', 'c']) await writer.do(setData(path, data));
       expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
@@ -148,25 +151,19 @@ forEachServer((server) => {
     });
 
     it('of one client that are set twice give one event', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
-      await watcher.do(getData(path, true));
-      await watcher.do(exists(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData, getData, exists);
       await writer.do(setData(path, 'x'));
       expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
     it('for data and for children of one node give one event of its deletion', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
-      await watcher.do(getChildren(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData, getChildren);
       await writer.do(remove(path));
       expect(await watcher.eventsByNow()).toEqual([`deleted ${path}`]);
     });
 
     it('are not set by a read without one, nor taken away', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData);
       await watcher.do(getData(path, false));
       await watcher.do(getChildren(path, false));
       await writer.do(setData(path, 'x'));
@@ -174,7 +171,7 @@ forEachServer((server) => {
       expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);
     });
 
-    it.each<[string, (path: string, watch: boolean) => Operation<unknown>]>([
+    it.each<[string, Read]>([
       ['getData', getData],
       ['getChildren', getChildren],
       ['getChildren2', getChildren2],
@@ -236,8 +233,7 @@ forEachServer((server) => {
     });
 
     it('of a creation fire at the node first, then at its parent', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getChildren(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getChildren);
       await watcher.ask(exists(`${path}/child`, true));
       await writer.do(create(`${path}/child`));
       expect(await watcher.eventsByNow()).toEqual([`created ${path}/child`, `children ${path}`]);
@@ -253,9 +249,7 @@ forEachServer((server) => {
     });
 
     it('of a transaction fire in the order of its parts', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
-      await watcher.do(getChildren(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData, getChildren);
       await watcher.ask(exists(`${path}/b`, true));
       await writer.do(multi(create(`${path}/a`), create(`${path}/b`), setData(path, 'x')));
       expect(await watcher.eventsByNow()).toEqual([
@@ -266,16 +260,13 @@ forEachServer((server) => {
     });
 
     it('do not fire for a transaction that failed', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
-      await watcher.do(getChildren(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData, getChildren);
       await writer.ask(multi(setData(path, 'x'), create(`${path}/a`), remove(`${path}/missing`)));
       expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('do not fire for a write that failed', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData);
       expect(await writer.errorOf(setData(path, 'x', 7))).toBe(ERROR.badVersion);
       expect(await watcher.eventsByNow()).toEqual([]);
     });
@@ -307,17 +298,14 @@ forEachServer((server) => {
     });
 
     it('do not report a deletion either, if the node could not be read', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
-      await watcher.do(getChildren(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData, getChildren);
       await writer.do(setAcl(path, world(PERMISSION.write)));
       await writer.do(remove(path));
       expect(await watcher.eventsByNow()).toEqual([]);
     });
 
     it('of children notify by the access list of the parent, not of the child', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getChildren(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getChildren);
       await writer.do(create(`${path}/secret`, { acl: world(PERMISSION.write) }));
       expect(await watcher.eventsByNow()).toEqual([`children ${path}`]);
       await watcher.do(getChildren(path, true));
@@ -337,8 +325,7 @@ forEachServer((server) => {
     });
 
     it('end with the connection: the session has none when it comes back', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData);
       watcher.vanish();
       const again = await server.connect(watcher.credentials);
       await writer.do(setData(path, 'x'));
@@ -435,17 +422,14 @@ forEachServer((server) => {
 
   describe('removed watches', () => {
     it('of data fire no more', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData);
       await watcher.do(removeWatches(path, WATCH.data));
       await writer.do(setData(path, 'x'));
       expect(await watcher.eventsByNow()).not.toContain(`changed ${path}`);
     });
 
     it('of data leave those of children', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
-      await watcher.do(getChildren(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData, getChildren);
       await watcher.do(removeWatches(path, WATCH.data));
       await writer.do(setData(path, 'x'));
       await writer.do(create(`${path}/child`));
@@ -453,9 +437,7 @@ forEachServer((server) => {
     });
 
     it('of any kind are all gone', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
-      await watcher.do(getChildren(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData, getChildren);
       await watcher.do(removeWatches(path, WATCH.any));
       await writer.do(setData(path, 'x'));
       await writer.do(create(`${path}/child`));
@@ -469,15 +451,13 @@ forEachServer((server) => {
     });
 
     it('of another kind than was set are NO_WATCHER', async () => {
-      const { watcher, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
+      const { watcher, path } = await watchedNode(server, getData);
       expect(await watcher.errorOf(removeWatches(path, WATCH.children))).toBe(ERROR.noWatcher);
       expect(await watcher.errorOf(removeWatches(path, WATCH.data))).toBe(ERROR.none);
     });
 
     it('of another client stay', async () => {
-      const { watcher, writer, path } = await watcherAndWriter(server);
-      await watcher.do(getData(path, true));
+      const { watcher, writer, path } = await watchedNode(server, getData);
       expect(await writer.errorOf(removeWatches(path, WATCH.any))).toBe(ERROR.noWatcher);
       await writer.do(setData(path, 'x'));
       expect(await watcher.eventsByNow()).toEqual([`changed ${path}`]);

@@ -7,7 +7,8 @@ import { installedVersion } from '../../../tools/zookeeper/installation.mjs';
 import type { ZooKeeperServer } from '../../../tools/zookeeper/server.mjs';
 import { jaasFor, SASL_PROVIDER } from '../../support/servers/jaas.js';
 import { SILENT } from '../../support/silent-logger.mjs';
-import { create } from '../../support/wire/operations.js';
+import { endsWithTest } from '../../support/vitest/test-end.js';
+import { auth, create } from '../../support/wire/operations.js';
 import { type HandshakeOptions, RawClient } from '../../support/wire/raw-client.js';
 import { RawConnection } from '../../support/wire/raw-connection.js';
 import { hasWhatCameWith, parseRelease, type Release } from './release.js';
@@ -139,8 +140,13 @@ export class TestServer {
 
   /** Opens a new session, or another connection of the session with the given id and password. It is closed at the end of the test. */
   async connect(options: HandshakeOptions = {}): Promise<RawClient> {
-    const client = await this.open(options);
-    onTestFinished(() => client.close());
+    return endsWithTest(await this.open(options));
+  }
+
+  /** A new session with the identity of a user, given as `name:password`. */
+  async connectAs(user: string): Promise<RawClient> {
+    const client = await this.connect();
+    await client.do(auth('digest', user));
     return client;
   }
 
@@ -149,10 +155,10 @@ export class TestServer {
     return { client: await this.connect(), path: freshPath() };
   }
 
-  /** As {@link withPath}, with an empty node at the path. */
-  async withNode(): Promise<{ client: RawClient; path: string }> {
+  /** As {@link withPath}, with a node at the path, which is empty by default. */
+  async withNode(node: Parameters<typeof create>[1] = {}): Promise<{ client: RawClient; path: string }> {
     const { client, path } = await this.withPath();
-    await client.do(create(path));
+    await client.do(create(path, node));
     return { client, path };
   }
 
