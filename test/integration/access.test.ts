@@ -5,7 +5,7 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { heartbeatPathOf } from '../../src/queue/names-and-order.js';
 import { PERMISSION } from '../../src/session/protocol/acl.js';
 import { candidateNodes } from '../support/conclave/electors.js';
-import { openProxied, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openProxied, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter } from '../support/events.js';
 import { loggerOfWarnings } from '../support/recording-logger.js';
 import { until } from '../support/waiting.mjs';
@@ -66,8 +66,7 @@ describe('with auth', () => {
   });
 
   it('stays so when the connection is another one: credentials are shown to each server', async () => {
-    const { proxy, session } = await openProxied({ auth: [alice, bob] });
-    const path = uniquePath();
+    const { proxy, session, path } = await openProxied({ auth: [alice, bob] });
     await session.create(path);
     await eventAfter(session, 'resumed', () => proxy.dropConnections());
     expect((await session.getData(path)).stat.version).toBe(0);
@@ -80,8 +79,7 @@ describe('with auth', () => {
     'refuses %s whose existing node all clients may delete from, and leaves nothing there',
     async (_, join) => {
       const session = await openSession({ auth: alice });
-      const stranger = await openSession();
-      const path = uniquePath('open');
+      const { session: stranger, path } = await openWithPath('open');
       await stranger.create(path);
       const refused = join(session, path);
       await expect(refused).rejects.toBeInstanceOf(UnprotectedPathError);
@@ -93,8 +91,7 @@ describe('with auth', () => {
   it('uses such a node when that is allowed', async () => {
     const { warnings, logger } = loggerOfWarnings();
     const session = await openSession({ auth: alice, allowUnprotectedPaths: true, logger });
-    const stranger = await openSession();
-    const path = uniquePath('open');
+    const { session: stranger, path } = await openWithPath('open');
     await stranger.create(path);
     const hold = await new DistributedLock(session, path).acquire();
     expect(hold.isHeld()).toBe(true);
@@ -104,8 +101,7 @@ describe('with auth', () => {
 
   it('looks again when the path was deleted and another client made it anew', async () => {
     const session = await openSession({ auth: alice });
-    const stranger = await openSession();
-    const path = uniquePath('open');
+    const { session: stranger, path } = await openWithPath('open');
     const lock = new DistributedLock(session, path);
     await (await lock.acquire()).release();
     await session.remove(path);

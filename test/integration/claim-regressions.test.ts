@@ -125,8 +125,7 @@ it('a candidate whose node says that it leads waits on as long as the record say
 });
 
 it('a handover resolved as if it had happened when the term was lost in the middle', async () => {
-  const path = uniquePath('regression');
-  const { proxy, session } = await openProxied({ sessionTimeoutMs: 8000, leaseMs: 800 });
+  const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 8000, leaseMs: 800 });
   const [leader] = await lead(session, path);
   const other = await campaign(await openSession(), path, { id: 'other' });
   const demoted = nextEvent<[Term, string]>(leader, 'demoted');

@@ -29,8 +29,7 @@ const isThere = async (session: Session, path: string) => (await session.exists(
 
 describe('conclave prune', () => {
   it('removes what no process takes part in, and keeps all else', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('prune');
     await leave(session, `${root}/old`);
     await leave(session, `${root}/deep/old`);
     await leave(session, `${root}/old/nested`);
@@ -67,8 +66,7 @@ describe('conclave prune', () => {
   });
 
   it('keeps the election of a group of shards, which belongs to its group', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('prune');
     await session.ensurePath(`${root}/group/planner`);
     await session.setData(`${root}/group`, Buffer.from('{"format":"conclave.shards.1","count":2}'));
     await leave(session, `${root}/group/planner`);
@@ -77,8 +75,7 @@ describe('conclave prune', () => {
   });
 
   it('removed elections below data that it can not read, which may be those of a newer release', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('prune');
     await leave(session, `${root}/new/election`);
     await session.setData(`${root}/new`, Buffer.from('{"format":"conclave.new.1"}'));
     expect(await conclave('prune', root, '--yes')).toEqual({
@@ -92,8 +89,7 @@ describe('conclave prune', () => {
   describe('of a path below a group of shards', () => {
     /** A group as its members leave it: shard 3 was owned and given back, and so was the planner's election. */
     async function leaveGroup() {
-      const group = uniquePath('prune');
-      const session = await openSession();
+      const { session, path: group } = await openWithPath('prune');
       for (const folder of ['members', 'shards', 'plans', 'planner'])
         await session.ensurePath(`${group}/${folder}`);
       await session.setData(group, Buffer.from('{"format":"conclave.shards.1","count":4}'));
@@ -231,8 +227,7 @@ describe('conclave prune', () => {
   });
 
   it('finds out that it has removed one when the reply was lost', async () => {
-    const path = uniquePath('prune');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 10_000 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 10_000 });
     const other = await openSession();
     await leave(other, path);
     const { version } = (await session.getData(path)).stat;
@@ -303,8 +298,7 @@ describe('conclave prune --locks', () => {
   const use = (session: Session, path: string) => new DistributedLock(session, path).using(() => undefined);
 
   it('removes the paths of locks and semaphores that nobody uses, and keeps all else', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('prune');
     await use(session, `${root}/orders/1`);
     await use(session, `${root}/orders/2`);
     await new Semaphore(session, `${root}/semaphore`, 3).using(() => undefined);
@@ -340,8 +334,7 @@ describe('conclave prune --locks', () => {
   });
 
   it('keeps the path itself, and says that there is nothing to remove', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('prune');
     await use(session, root);
     const hold = await new DistributedLock(session, `${root}/held`).acquire();
     expect(await conclave('prune', root, '--locks', '-y')).toEqual({
@@ -356,8 +349,7 @@ describe('conclave prune --locks', () => {
   });
 
   it('removes the path of a semaphore of which a process goes on', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('prune');
     const path = `${root}/semaphore`;
     const semaphore = new Semaphore(session, path, 2);
     await semaphore.using(() => undefined);
@@ -367,8 +359,7 @@ describe('conclave prune --locks', () => {
   });
 
   it('removes nothing of an election or a group that is above the path, also beyond the chroot', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('prune');
     await leave(session, `${root}/election`);
     await use(session, `${root}/election/cron`);
     await use(session, `${root}/group/members`);
@@ -416,8 +407,7 @@ describe('conclave prune --locks', () => {
   });
 
   it('takes the chroot for the path /, and refuses the root of the servers', async () => {
-    const root = uniquePath('prune');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('prune');
     await use(session, `${root}/lock`);
     const words = ['prune', '/', '--locks', '--yes'];
     expect(await conclave(...words)).toEqual({

@@ -18,8 +18,7 @@ const withoutTimes = (line: string) =>
 
 /** Starts two elections. One of them has a leader. */
 async function startTwo() {
-  const root = uniquePath('status');
-  const session = await openSession();
+  const { session, path: root } = await openWithPath('status');
   const [leader] = await lead(session, `${root}/b`, { id: 'one', data: 'here' });
   await campaign(await openSession(), `${root}/b`, { id: 'two' });
   const [gone] = await lead(session, `${root}/deep/a`, { id: 'three' });
@@ -200,8 +199,7 @@ async function inShell(line: string, root: string) {
 
 describe('a wrong path was told as "nobody leads"', () => {
   it.each(['status', 'resign'])('by %s', async (command) => {
-    const root = uniquePath('wrong');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('wrong');
     await lead(session, `${root}/scheduler`);
     const hold = await new DistributedLock(session, `${root}/lock`).acquire();
     await session.ensurePath(`${root}/group`);
@@ -230,8 +228,7 @@ describe('a wrong path was told as "nobody leads"', () => {
 });
 
 it('conclave status took an election of conclave once, between its runs, for one that nobody leads', async () => {
-  const root = uniquePath('status');
-  const session = await openSession();
+  const { session, path: root } = await openWithPath('status');
   await lead(session, `${root}/led`);
   const [leader] = await lead(session, `${root}/report`);
   await leader.stop();

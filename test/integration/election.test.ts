@@ -244,8 +244,7 @@ describe('the end of a term', () => {
   });
 
   it('comes only once its lease is over: a lost connection alone demotes no leader', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 9000 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 9000 });
     const [elector, term] = await lead(session, path);
     const events = recordEvents(elector, ...EVENTS);
     await eventAfter(session, 'suspended', () => proxy.cut());
@@ -257,8 +256,7 @@ describe('the end of a term', () => {
   });
 
   it('is followed by a clean release when the lease was lost and the session was not', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000, leaseMs: 300 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 30_000, leaseMs: 300 });
     const [elector] = await lead(session, path);
     const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
     await eventAfter(elector, 'demoted', () => proxy.cut());
@@ -317,8 +315,7 @@ describe('an unclean end', () => {
 
 describe('a lost reply', () => {
   it('to the claim: it is looked up, and leads once', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied();
+    const { proxy, session, path } = await openProxied();
     const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' });
     const elector = new LeaderElector(session, path);
     const events = recordEvents(elector, ...EVENTS);
@@ -332,8 +329,7 @@ describe('a lost reply', () => {
   });
 
   it('to the release: it is done once, and the next leads without the delay', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 30_000 });
     const [elector] = await lead(session, path);
     const other = await campaign(await openSession(), path, { takeoverDelayMs: 50_000 });
     const lost = proxy.loseReplyTo('multi', { text: '"term":2' });
@@ -345,8 +341,7 @@ describe('a lost reply', () => {
   });
 
   it('to the create: one place in the queue, and it leads', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied();
+    const { proxy, session, path } = await openProxied();
     const [other] = await lead(await openSession(), path);
     const lost = proxy.loseReplyTo('multi', { text: '/_h_' });
     const elector = await campaign(session, path);
@@ -379,8 +374,7 @@ describe('stopping an elector', () => {
   });
 
   it('with no server in reach, while leading or waiting, settles within a lease and a little', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 3000 });
     const [leader] = await lead(session, path);
     const waiter = await campaign(session, path);
     const joining = new LeaderElector(session, path);
@@ -416,8 +410,7 @@ describe('stopping an elector', () => {
 });
 
 it('an elector whose session expires is finished: demoted, expired, and nothing after that', async () => {
-  const path = uniquePath('election');
-  const { proxy, session } = await openProxied({ sessionTimeoutMs: 800, leaseMs: 700 });
+  const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 800, leaseMs: 700 });
   const observer = await openSession();
   const [elector, term] = await lead(session, path);
   const waiter = await campaign(session, path);
@@ -471,8 +464,7 @@ describe('a listener that throws', () => {
   });
 
   it('may block for longer than the session lasts: the work never starts, or starts with a term that is over (CURATOR-54)', async () => {
-    const path = uniquePath('election');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 800 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 800 });
     const began: boolean[] = [];
     const elector = new LeaderElector(session, path, {
       lead: (term) => void began.push(term.isHeld() && !term.signal.aborted),

@@ -235,8 +235,7 @@ describe('a job', () => {
   });
 
   it('is the work of the leader: it ends before the next one leads', async () => {
-    const replicas = await openTwo();
-    const { one, two } = replicas;
+    const { one, two } = await openTwo();
     const steps: string[] = [];
     const begun = deferred();
     const job = one.job({}, async ({ signal }) => {
@@ -248,7 +247,7 @@ describe('a job', () => {
     two.elector.on('elected', () => void steps.push('elected'));
     const called = job(0);
     await begun.promise;
-    await succeed(replicas);
+    await succeed({ one, two });
     await called;
     expect(steps).toEqual(['job ended', 'elected']);
   });
@@ -285,8 +284,7 @@ describe('a job that waits for itself', () => {
 
 describe('a time that a scheduler tells', () => {
   it('ran a firing twice, or never, if it had milliseconds or was shifted by a zone, as of node-cron 3', async () => {
-    const replicas = await openTwo();
-    const { one, two } = replicas;
+    const { one, two } = await openTwo();
     const jobOf = ({ jobs, ran }: Replica) =>
       jobs.job('job', ({ scheduledFor }) => void ran.push(scheduledFor.getTime() - NOON));
     const [inOne, inTwo] = [jobOf(one), jobOf(two)];
@@ -295,7 +293,7 @@ describe('a time that a scheduler tells', () => {
     for (const hours of [9, -5]) expect(await inOne(new Date(NOON + hours * HOUR))).toBeUndefined();
     const far = 'skipping a firing of a job: the time that its scheduler told is far from now';
     expect(one.errors).toEqual([far, far]);
-    await succeed(replicas);
+    await succeed({ one, two });
     await inTwo(new Date(NOON + 1640));
     expect([one.ran, two.ran]).toEqual([[0], [SECOND]]);
   });
@@ -361,14 +359,13 @@ describe('a run that hangs', () => {
 
 describe('a firing that came before the election', () => {
   it('runs in the next leader, unless the former one has run it, or it is too late', async () => {
-    const replicas = await openTwo();
-    const { one, two } = replicas;
+    const { one, two } = await openTwo();
     const [inOne, inTwo] = [one.job(), two.job()];
     await inTwo(0);
     await inOne(0);
     await inTwo(5 * SECOND);
     two.now = NOON + 15 * SECOND;
-    await succeed(replicas);
+    await succeed({ one, two });
     await until(() => two.ran.length === 1);
     expect([one.ran, two.ran]).toEqual([[0], [5 * SECOND]]);
     expect(await inTwo(5 * SECOND)).toBeUndefined();
@@ -442,8 +439,7 @@ describe('an interval', () => {
 describe('a run that was cut off', () => {
   it('runs again in the next leader with `recover`, however late, and without a call', async () => {
     const server = await startEmbedded();
-    const replicas = await openTwo(server.connectString);
-    const { one, two, path } = replicas;
+    const { one, two, path } = await openTwo(server.connectString);
     const [begun, killed] = [deferred(), deferred()];
     onTestFinished(() => killed.resolve());
     const job = one.job({ recover: true }, () => {
@@ -467,8 +463,7 @@ describe('a run that was cut off', () => {
     ['runs again if the job rejects after its signal has aborted', true, 1],
     ['does not if the job has failed before', false, 0],
   ])('%s', async (_, isAborted, runs) => {
-    const replicas = await openTwo();
-    const { one, two } = replicas;
+    const { one, two } = await openTwo();
     const begun = deferred();
     const job = one.job({ recover: true }, async ({ signal }) => {
       begun.resolve();
@@ -479,7 +474,7 @@ describe('a run that was cut off', () => {
     const called = expect(job(0)).rejects.toThrow('cut off');
     await begun.promise;
     if (!isAborted) await called;
-    await succeed(replicas);
+    await succeed({ one, two });
     await called;
     await inTwo(1);
     expect(two.ran).toEqual(runs === 1 ? [0, 1] : [1]);
@@ -516,8 +511,7 @@ describe('a run that ends its process', () => {
 
   it('does not count a run that the end of a term has cut off', async () => {
     const server = await startEmbedded();
-    const replicas = await openTwo(server.connectString);
-    const { one, two, path } = replicas;
+    const { one, two, path } = await openTwo(server.connectString);
     const begun = deferred();
     const work = async ({ signal }: JobRun) => {
       begun.resolve();
@@ -528,7 +522,7 @@ describe('a run that ends its process', () => {
     await begun.promise;
     const record = () => JSON.parse(String(server.data(`${path}/cron/job`)));
     expect(record()).toMatchObject({ open: true, attempts: 1 });
-    await succeed(replicas);
+    await succeed({ one, two });
     await called;
     expect(record()).toMatchObject({ open: true, attempts: 0 });
     expect(one.logged.map(({ message }) => message)).toEqual([
@@ -544,12 +538,11 @@ describe('`next`', () => {
   const next = (after: Date) => new Date(Math.floor(after.getTime() / HOUR + 1) * HOUR);
 
   it('finds the firings that no replica has seen, and a firing that comes meanwhile waits for them', async () => {
-    const replicas = await openTwo();
-    const { one, two } = replicas;
+    const { one, two } = await openTwo();
     await one.job()(0);
     const job = two.job({ missed: 'all', lateMs: 20 * HOUR, next });
     two.now = NOON + 23.5 * HOUR;
-    await succeed(replicas);
+    await succeed({ one, two });
     await job(24 * HOUR);
     const hours = Array.from({ length: 20 }, (_, hour) => (hour + 4) * HOUR);
     expect(two.ran).toEqual([...hours, 24 * HOUR]);
@@ -564,14 +557,13 @@ describe('`next`', () => {
   });
 
   it('did not find the firings of an outage before the first run of a job', async () => {
-    const replicas = await openTwo();
-    const { one, two } = replicas;
+    const { one, two } = await openTwo();
     one.now = NOON + SECOND;
     one.job({ missed: 'all', lateMs: 30 * HOUR, next });
     const job = two.job({ missed: 'all', lateMs: 30 * HOUR, next });
     await one.jobs.job('other', () => 1)(); // The election has been noted when a call comes back.
     two.now = NOON + 2.5 * HOUR;
-    await succeed(replicas);
+    await succeed({ one, two });
     await job(3 * HOUR);
     expect(two.ran).toEqual([1, 2, 3].map((hour) => hour * HOUR));
   });
@@ -625,8 +617,7 @@ describe('the run log', () => {
 
   it('loses its note when the leader resigns between the note and the run, and the next leader runs the firing', async () => {
     const server = await startEmbedded();
-    const replicas = await openTwo(server.connectString);
-    const { one, two, path } = replicas;
+    const { one, two, path } = await openTwo(server.connectString);
     const [inOne, inTwo] = [one.job(), two.job()];
     await inOne(0);
     await inTwo(1);
@@ -634,7 +625,7 @@ describe('the run log', () => {
     const called = inOne(1);
     await until(() => JSON.parse(String(server.data(`${path}/cron/job`))).at === NOON + 1);
     server.clearFaults();
-    await succeed(replicas);
+    await succeed({ one, two });
     expect(await called).toBeUndefined();
     await until(() => two.ran.length === 1);
     expect([one.ran, two.ran]).toEqual([[0], [1]]);

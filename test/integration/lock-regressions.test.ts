@@ -49,8 +49,7 @@ describe('a semaphore', () => {
   }, 10_000);
 
   it('that was given up while no server was in reach left a watch at the next one', async () => {
-    const path = uniquePath('bug');
-    const { proxy, session } = await openProxied();
+    const { proxy, session, path } = await openProxied();
     const semaphore = new Semaphore(session, path, 2);
     await semaphore.seats();
     await eventAfter(session, 'suspended', () => proxy.cut());

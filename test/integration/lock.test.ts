@@ -76,8 +76,7 @@ describe('a lock', () => {
   });
 
   it('and all else can be disposed of', async () => {
-    const path = uniquePath('lock');
-    const observer = await openSession();
+    const { session: observer, path } = await openWithPath('lock');
     const session = await openSession();
     const hold = await new DistributedLock(session, path).acquire();
     await hold[Symbol.asyncDispose]();
@@ -150,8 +149,7 @@ describe('a lock', () => {
 
   it('is over when its lease is, although the connection was only lost, and is given up afterwards', async () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 10_000, leaseMs: 400 });
-    const other = await openSession();
-    const path = uniquePath('lock');
+    const { session: other, path } = await openWithPath('lock');
     const hold = await new DistributedLock(session, path).acquire();
     proxy.cut();
     expect(await aborted(hold.signal)).toMatchObject({ reason: 'lease-expired' });
@@ -162,8 +160,7 @@ describe('a lock', () => {
 
   it('rejects those that wait when the session expires, and ends what is held', async () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 800 });
-    const other = await openSession();
-    const path = uniquePath('lock');
+    const { session: other, path } = await openWithPath('lock');
     const hold = await new DistributedLock(session, path).acquire();
     const waiter = await enqueue(new DistributedLock(session, path));
     const rejected = expect(waiter.hold).rejects.toBeInstanceOf(SessionExpiredError);
@@ -176,8 +173,7 @@ describe('a lock', () => {
 
   it('that is released while disconnected is given up as soon as the session is back (CURATOR-202, kazoo #732)', async () => {
     const { proxy, session } = await openProxied({ sessionTimeoutMs: 30_000, leaseMs: 300 });
-    const other = await openSession();
-    const path = uniquePath('lock');
+    const { session: other, path } = await openWithPath('lock');
     const hold = await new DistributedLock(session, path).acquire();
     const next = await enqueue(new DistributedLock(other, path));
     await eventAfter(session, 'suspended', () => proxy.cut());

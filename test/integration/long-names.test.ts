@@ -6,7 +6,7 @@ import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js
 import { conclave } from '../support/conclave/command-line.js';
 import { lead } from '../support/conclave/electors.js';
 import { overviewOf } from '../support/conclave/overviews.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { endsWithTest, onTestFinished } from '../support/vitest/test-end.js';
 import { until } from '../support/waiting.mjs';
@@ -23,8 +23,7 @@ async function createLong(parent: string) {
 
 describe('a node whose path is longer than an option may be', () => {
   it('froze status, prune, the overview and the dashboard', async () => {
-    const root = uniquePath('long');
-    const session = await openSession();
+    const { session, path: root } = await openWithPath('long');
     await lead(session, `${root}/led`);
     await createLong(root);
     expect((await conclave('status', '--root', root)).stdout.join('\n')).toContain(`${root}/led`);

@@ -11,12 +11,11 @@ import { DistributedLock } from '../../src/lock/distributed-lock.js';
 import { MultiLock } from '../../src/lock/multi-lock/multi-lock.js';
 import { ReadWriteLock } from '../../src/lock/read-write-lock.js';
 import { Semaphore } from '../../src/lock/semaphore.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { aborted } from '../support/events.js';
 
 async function makeLocks(count: number) {
-  const session = await openSession();
-  const base = uniquePath('multi');
+  const { session, path: base } = await openWithPath('multi');
   const paths = Array.from({ length: count }, (_, index) => `${base}/${index}`);
   const locksOf = (owner: typeof session) => paths.map((path) => new DistributedLock(owner, path));
   const left = async () =>
@@ -153,8 +152,7 @@ describe('several locks as one', () => {
   });
 
   it('may be of different kinds, and of several such', async () => {
-    const session = await openSession();
-    const base = uniquePath('multi');
+    const { session, path: base } = await openWithPath('multi');
     const table = new ReadWriteLock(session, `${base}/table`);
     const pool = new Semaphore(session, `${base}/pool`, 2);
     const plain = new DistributedLock(session, `${base}/plain`);

@@ -12,7 +12,7 @@ import type { SessionOptions } from '../../src/session/session-options.js';
 import { campaign, lead as leadWith } from '../support/conclave/electors.js';
 import { enqueue } from '../support/conclave/enqueue.js';
 import { LOCK_KINDS } from '../support/conclave/lock-kinds.js';
-import { openSession, uniquePath } from '../support/conclave/sessions.js';
+import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
 import { SILENT } from '../support/silent-logger.mjs';
 import { endsWithTest } from '../support/vitest/test-end.js';
@@ -50,8 +50,7 @@ async function lead(path: string, options = {}): Promise<{ elector: LeaderElecto
 
 describe('a node of a contender’s name that goes with no session', () => {
   it.each(LOCK_KINDS)('is in the way of no contender for $name', async (kind) => {
-    const stranger = await openSession();
-    const path = uniquePath('queue');
+    const { session: stranger, path } = await openWithPath('queue');
     for (const queue of kind.queues(path)) {
       await stranger.ensurePath(queue);
       for (const number of [0, 1, 2, 3]) await stranger.create(`${queue}/${nameOf(number)}`);
@@ -122,8 +121,7 @@ describe('a node of a contender’s name that goes with no session', () => {
   });
 
   it('is not the leader that the record names, though it has that name', async () => {
-    const stranger = await openSession();
-    const path = uniquePath('election');
+    const { session: stranger, path } = await openWithPath('election');
     // As after an unclean end, but another client's node has the dead leader's name.
     const node = nameOf(0);
     const record = { state: 'held', term: 1, id: 'dead', node, leaseMs: 1000 } as const;
@@ -136,8 +134,7 @@ describe('a node of a contender’s name that goes with no session', () => {
   });
 
   it('is waited out as after an unclean end if it is handed a term by its name', async () => {
-    const path = uniquePath('election');
-    const stranger = await openSession();
+    const { session: stranger, path } = await openWithPath('election');
     const leaseMs = 300;
     const open = () => openSession({ sessionTimeoutMs: 6000, leaseMs });
     const [first] = await leadWith(await open(), path);
@@ -165,8 +162,7 @@ describe('a node of a contender’s name that goes with no session', () => {
   });
 
   it('is not called to lead, whatever priority its name says', async () => {
-    const stranger = await openSession();
-    const path = uniquePath('election');
+    const { session: stranger, path } = await openWithPath('election');
     const first = await lead(path);
     // By then the leader has the answer to the listing after its claim. It may hand a term to a node of that listing by its name.
     await first.elector.session.exists(path);
@@ -204,8 +200,7 @@ describe('a leader that goes, with nodes of no session in its queue', () => {
     ['behind', 9],
     ['ahead', 0],
   ])('calls the one with the highest priority of those that can lead: a node %s', async (_, number) => {
-    const path = uniquePath('election');
-    const stranger = await openSession();
+    const { session: stranger, path } = await openWithPath('election');
     if (number === 0) {
       await stranger.create(path);
       await stranger.create(`${path}/${nameOf(number, PRIORITY_255)}`);
@@ -232,8 +227,7 @@ describe('a leader that goes, with nodes of no session in its queue', () => {
 });
 
 it('a node with the last number that no server has given costs candidates that join no further request, however long the queue is', async () => {
-  const path = uniquePath('queue');
-  const stranger = await openSession();
+  const { session: stranger, path } = await openWithPath('queue');
   await stranger.create(path);
   const forged = [nameOf(2 ** 31 - 1), '_c_01234567-89ab-cdef-0123-456789abcdef-lock--2147483648'];
   for (const node of forged) await stranger.create(`${path}/${node}`, { mode: 'ephemeral' });

@@ -40,8 +40,7 @@ const asAlice = { auth: { scheme: 'digest', credentials: 'alice:a' } } as const;
 
 describe('an elector', () => {
   it('could not be stopped while the outcome of its claim was unknown and no server in reach', async () => {
-    const path = uniquePath('bug');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 3000 });
     await session.ensurePath(path);
     const lost = proxy.loseReplyTo('multi', { text: '"state":"held"' }).then(() => proxy.cut());
     const elector = new LeaderElector(session, path);
@@ -55,8 +54,7 @@ describe('an elector', () => {
   });
 
   it('could not be stopped while it published what was advertised during the create', async () => {
-    const path = uniquePath('bug');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 3000 });
     await lead(await openSession(), path);
     const elector = new LeaderElector(session, path);
     const lost = proxy.loseReplyTo('setData', { text: 'later' }).then(() => proxy.cut());
@@ -75,8 +73,7 @@ describe('an elector', () => {
   });
 
   it('published an older advertisement over a newer one when the reply to the older was lost', async () => {
-    const path = uniquePath('bug');
-    const { proxy, session } = await openProxied();
+    const { proxy, session, path } = await openProxied();
     const elector = new LeaderElector(session, path, { data: 'first' });
     await elector.start();
     const suspended = nextEvent(session, 'suspended');
@@ -195,8 +192,7 @@ describe('an advertisement', () => {
 
 describe('stopping an elector', () => {
   it('did not wait for the release when the work had taken longer than a lease', async () => {
-    const path = uniquePath('bug');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 3000, leaseMs: 400 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 3000, leaseMs: 400 });
     let settledAt = 0;
     const working = deferred();
     const elector = new LeaderElector(session, path, {
@@ -215,8 +211,7 @@ describe('stopping an elector', () => {
   });
 
   it('took two leases and more when its claim was in a black hole', async () => {
-    const path = uniquePath('bug');
-    const { proxy, session } = await openProxied({ sessionTimeoutMs: 6000 });
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 6000 });
     await session.ensurePath(path);
     const elector = new LeaderElector(session, path);
     const claiming = proxy.partitionFrom('multi', { text: '"state":"held"' });

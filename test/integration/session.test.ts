@@ -209,8 +209,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('writes what it was given, also where that changes while it is held back', async () => {
-    const { proxy, session } = await openProxied();
-    const path = uniquePath();
+    const { proxy, session, path } = await openProxied();
     await session.create(path);
     await eventAfter(session, 'suspended', () => proxy.cut());
     const data = Buffer.from('as it was');
@@ -226,8 +225,7 @@ describe('a session whose connection goes', () => {
   });
 
   it('rejects what was sent and not answered as lost', async () => {
-    const { proxy, session } = await openProxied();
-    const path = uniquePath();
+    const { proxy, session, path } = await openProxied();
     const lost = proxy.loseReplyTo('create');
     await expect(session.create(path)).rejects.toMatchObject({ code: 'CONNECTION_LOSS', retryable: true });
     await lost;

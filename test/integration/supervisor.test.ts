@@ -10,7 +10,7 @@ import { systemEnvironment } from '../../src/platform/injected-environment.js';
 import { freePort } from '../../tools/ports.mjs';
 import { startZooKeeper } from '../../tools/zookeeper/ensemble.mjs';
 import { candidateNodes } from '../support/conclave/electors.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { aborted, errorsOf, eventAfter, nextEvent, recordEvents } from '../support/events.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
@@ -66,8 +66,7 @@ describe('a supervisor', () => {
   });
 
   it('leads, resigns, and stops, leaving nothing', async () => {
-    const path = uniquePath('supervised');
-    const observer = await openSession();
+    const { session: observer, path } = await openWithPath('supervised');
     const supervisor = supervise({ path, id: 'one', data: 'here' });
     const events = recordEvents(supervisor, ...EVENTS);
     const elected = nextEvent<[Term]>(supervisor, 'elected');

@@ -43,8 +43,7 @@ describe("a term's transaction", () => {
 
   it('of a leader whose node is gone writes nothing, though the leader has not noticed yet', async () => {
     const { session } = await openProxied();
-    const other = await openSession();
-    const path = uniquePath('election');
+    const { session: other, path } = await openWithPath('election');
     const [, term] = await lead(session, path);
     const state = uniquePath('state');
     // The deletion and the write meet at the server. The leader can't have heard of the deletion when it sent the write.
@@ -57,8 +56,7 @@ describe("a term's transaction", () => {
   });
 
   it('is still carried out for work that settles, and not after that', async () => {
-    const session = await openSession();
-    const state = uniquePath('state');
+    const { session, path: state } = await openWithPath('state');
     const [elector, term] = await lead(session, uniquePath('election'), {
       lead: async ({ signal, transaction }) => {
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -115,8 +113,7 @@ describe("a term's transaction", () => {
 
 it("a lock's transaction is carried out while the lock is held, and not when its session has expired", async () => {
   const { proxy, session } = await openProxied({ sessionTimeoutMs: 600 });
-  const other = await openSession();
-  const state = uniquePath('state');
+  const { session: other, path: state } = await openWithPath('state');
   const hold = await new DistributedLock(session, uniquePath('lock')).acquire();
   await hold.transaction().create(state, 'one').commit();
   const expired = nextEvent(session, 'expired');

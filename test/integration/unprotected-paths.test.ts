@@ -8,7 +8,7 @@ import type { AccessEntry } from '../../src/session/protocol/acl.js';
 import type { Session } from '../../src/session/session.js';
 import type { SessionOptions } from '../../src/session/session-options.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
-import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
 import { loggerOfWarnings } from '../support/recording-logger.js';
 import { openAdminClient } from '../support/wire/admin-client.js';
 
@@ -99,8 +99,7 @@ describe.each(WAYS)('%s', (_, use) => {
   });
 
   it('is refused below a chroot that all clients may delete children of, by the chroot’s name', async () => {
-    const stranger = await openSession();
-    const chroot = uniquePath('chroot');
+    const { session: stranger, path: chroot } = await openWithPath('chroot');
     await stranger.create(chroot);
     const session = await openAlice({}, `${connectString()}${chroot}`);
     await expect(use(session, '/mine')).rejects.toMatchObject({ code: 'UNPROTECTED_PATH', path: '/' });

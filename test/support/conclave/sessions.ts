@@ -24,10 +24,10 @@ export async function openSession(options: SessionOptions = {}, connect = connec
   return endsWithTest(await Session.connect(connect, { sessionTimeoutMs: 5000, ...options }));
 }
 
-/** A session that reaches the server that all tests share through a proxy. */
+/** A session that reaches the server that all tests share through a proxy, and a path that no other test uses. */
 export async function openProxied(options: SessionOptions = {}) {
   const proxy = await startProxy();
-  return { proxy, session: await openSession(options, proxy.connectString) };
+  return { proxy, session: await openSession(options, proxy.connectString), path: uniquePath() };
 }
 
 /** A session, and a path that no other test uses. */
