@@ -7,7 +7,7 @@ import { checkLeadership, claimRecord, onElected } from './elector-or-supervisor
 import { Job, type JobContext, type JobReport } from './job.js';
 import { type JobOptions, resolveJobOptions } from './job-options.js';
 import type { JobRun } from './job-run.js';
-import { RunLog, recordOf } from './run-log.js';
+import { RunLog, recordOf, runLogOf } from './run-log.js';
 
 /** Options of {@link LeaderJobs}. */
 export interface LeaderJobsOptions {
@@ -69,7 +69,7 @@ export class LeaderJobs {
     const given = checkOptions<LeaderJobsOptions>('jobs', options, ['path', 'logger']);
     const { path: election, id } = leadership;
     const logger = withFields(resolveLogger(given.logger), { election, id });
-    this.#path = checkPath('path', given.path === undefined ? `${election}/cron` : given.path);
+    this.#path = checkPath('path', given.path === undefined ? runLogOf(election) : given.path);
     const tell = (report: JobReport) => {
       for (const tap of this.#taps) tap(report);
     };

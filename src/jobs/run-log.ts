@@ -24,6 +24,14 @@ export interface Leader {
 // After the end of the term, the outcome of a write still matters: a note without a run is taken back. Servers answer sooner.
 const OUTCOME_WITHIN_MS = 2000;
 
+/** The child of an election below which the runs of its jobs are noted, unless they were given another path. */
+export const RUN_LOG = 'cron';
+
+/** The path of an election's run log, unless its jobs were given another one. */
+export function runLogOf(election: string): string {
+  return `${election}/${RUN_LOG}`;
+}
+
 /**
  * Keeps in ZooKeeper the last firing of each job that a process has run: one node for each job. The leader writes the node before the
  * run, and only during its term. So all leaders together run a firing once at most, even if the clocks of their hosts differ.

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { runLogOf } from '../../jobs/run-log.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { campaignThenRun } from '../lead-then-run/lead-then-run.js';
 import { type OnceFiring, OnceWork, RunRecord } from '../lead-then-run/once-firing.js';
@@ -7,7 +8,6 @@ import { type CandidateArguments, withCandidacy } from '../options/candidate-opt
 import { DURATIONS, targetOf, withSession } from '../options/connection-options.js';
 import { EXIT } from '../process/exit-codes.js';
 import { checkCommand, checkPosix } from '../process/find-command-in-path.js';
-import { onceLogOf } from '../process/once-log-path.js';
 import { printError } from '../process/output.js';
 
 const { clock } = systemEnvironment;
@@ -59,7 +59,7 @@ async function once(election: string, name: string, args: string[], options: Onc
   checkPosix('once');
   const { grace: graceMs, every: everyMs, verbose = false } = options;
   const startedAt = Math.round(clock.date().getTime() - process.uptime() * 1000);
-  const firing: OnceFiring = { log: onceLogOf(election), at: startedAt, everyMs };
+  const firing: OnceFiring = { log: runLogOf(election), at: startedAt, everyMs };
   checkCommand(name);
   const target = targetOf(options);
   // A session of its own reads the record before the candidate joins. So a machine that comes late causes no term.

@@ -9,7 +9,7 @@ import { DATA, FollowedNode } from '../../session/observers/followed-node.js';
 import type { NodeData } from '../../session/protocol/multi-and-stats.js';
 import type { Session } from '../../session/session.js';
 import { EXIT } from '../process/exit-codes.js';
-import { ONCE_JOB } from '../process/once-log-path.js';
+import { ONCE_JOB } from '../process/once-record-path.js';
 import { printError } from '../process/output.js';
 import { type CommandLeadership, CommandWork, type LeaderCommand } from './leader-command.js';
 

@@ -1,5 +1,6 @@
 import { parseRecord } from '../../election/record/election-record.js';
 import { parseLastRun } from '../../jobs/last-run.js';
+import { RUN_LOG } from '../../jobs/run-log.js';
 import { takeoverDelayMs } from '../../lease/failure-detector.js';
 import type { NodeKind } from '../../overview/model/node-kind.js';
 import { childPath } from '../../platform/zookeeper-paths.js';
@@ -135,9 +136,6 @@ export interface ElectionNodes {
   /** The run log of jobs: its parent, and a node for each job. */
   readonly runLog: { readonly parent: VisitedNode; readonly tasks: readonly VisitedNode[] } | undefined;
 }
-
-/** The child of an election below which `conclave/jobs` notes the runs, unless it was given another path. */
-const RUN_LOG = 'cron';
 
 /** Candidates and their heartbeat nodes. */
 const EPHEMERAL = /^_[ch]_/;

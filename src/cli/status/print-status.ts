@@ -8,7 +8,7 @@ import { systemEnvironment } from '../../platform/injected-environment.js';
 import type { Session } from '../../session/session.js';
 import { type ConnectionOptions, targetOf, unreachable, withSession } from '../options/connection-options.js';
 import { asUserError, EXIT, orUserError } from '../process/exit-codes.js';
-import { onceRecordOf } from '../process/once-log-path.js';
+import { onceRecordOf } from '../process/once-record-path.js';
 import { print, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-signals.js';
 import { kindOfFamily, readFamily } from '../prune/walk-tree.js';

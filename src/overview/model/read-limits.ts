@@ -33,6 +33,6 @@ export function shownData(data: string | Uint8Array | undefined): string | undef
 /** Never cuts a character in two. */
 function shortened(text: string, most: number): string {
   if (text.length <= most) return text;
-  const characters = [...text.slice(0, 2 * most)];
+  const characters = [...text.slice(0, 2 * (most + 1))]; // One more than fit, so that a cut shows.
   return characters.length <= most ? characters.join('') : `${characters.slice(0, most - 1).join('')}…`;
 }

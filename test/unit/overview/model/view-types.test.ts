@@ -62,6 +62,15 @@ describe('text of other clients', () => {
     );
   });
 
+  it('ends with an ellipsis if it was cut, also if each character takes two code units', () => {
+    const emoji = '\u{1f600}';
+    expect(shownId(emoji.repeat(256))).toBe(emoji.repeat(256));
+    for (const count of [257, 300, 512, 600])
+      expect(shownId(emoji.repeat(count))).toBe(`${emoji.repeat(255)}…`);
+    expect(shownId(`a${emoji.repeat(300)}`)).toBe(`a${emoji.repeat(254)}…`);
+    expect(shownData(emoji.repeat(201))).toBe(`${emoji.repeat(199)}…`);
+  });
+
   it('is left out if it is no text', () => {
     expect(shownData(undefined)).toBeUndefined();
     expect(shownData('')).toBeUndefined();
