@@ -14,7 +14,8 @@ export type { CleanupHook, SessionLoss } from './cluster/supervisor/cleanup-hook
 export { ElectionSupervisor } from './cluster/supervisor/election-supervisor.js';
 export type { ElectionSupervisorEvents, Restart } from './cluster/supervisor/election-supervisor-events.js';
 export type { ElectionSupervisorOptions } from './cluster/supervisor/election-supervisor-options.js';
-export { type Health, type HealthSource, healthHandler } from './cluster/supervisor/health.js';
+export type { Health } from './cluster/supervisor/health.js';
+export { type HealthSource, healthHandler } from './cluster/supervisor/health-handler.js';
 export type { Shutdown, ShutdownOptions } from './cluster/supervisor/signal-shutdown.js';
 export type { ClusterOptions } from './cluster/workers/cluster-options.js';
 export {

@@ -1,4 +1,4 @@
-import type { HealthSource } from '../cluster/supervisor/health.js';
+import type { HealthSource } from '../cluster/supervisor/health-handler.js';
 import { InvalidOptionError } from '../errors.js';
 import { checkId } from '../platform/checks.js';
 

@@ -2,6 +2,7 @@ import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { mark } from '../public-class/instance-brand.js';
+import { CountedLog, type LoggedEvent, type LoggedRequest } from './controls/counted-log.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
 import type { ErrorName, EventType } from './protocol/op-codes.js';
@@ -15,61 +16,6 @@ import {
 } from './server/embedded-options.js';
 import { EmbeddedServer } from './server/embedded-server.js';
 import type { SessionRecord } from './state/session-table.js';
-
-/** A request that reached the server. */
-export interface LoggedRequest {
-  /** The kind of request. */
-  readonly operation: LoggedOperation;
-  /** The paths in the request: several in a transaction, none in a ping. */
-  readonly paths: readonly string[];
-  /** The client's session; `undefined` before it has one. */
-  readonly session: EmbeddedSession | undefined;
-  /** By the server's clock. */
-  readonly atMs: number;
-}
-
-/** An event that was sent to a watcher. */
-export interface LoggedEvent {
-  /** What happened to the node. */
-  readonly type: EventType;
-  /** The node's path. */
-  readonly path: string;
-  /** The watcher's session. */
-  readonly session: EmbeddedSession | undefined;
-  /** By the server's clock. */
-  readonly atMs: number;
-}
-
-/** How many of the latest entries are kept. The counts include all. */
-const LOG_ENTRIES = 10_000;
-
-/** A log of entries, in order, and how many there were of each kind. */
-class CountedLog<Entry, Kind> {
-  #entries: Entry[] = [];
-  readonly #counts = new Map<Kind, number>();
-
-  add(kind: Kind, entry: Entry): void {
-    // Drops the older half when there are twice as many as are shown.
-    if (this.#entries.length >= 2 * LOG_ENTRIES - 1) this.#entries = this.latest;
-    this.#entries.push(entry);
-    this.#counts.set(kind, this.count(kind) + 1);
-  }
-
-  get latest(): Entry[] {
-    return this.#entries.slice(-LOG_ENTRIES);
-  }
-
-  /** How many entries of this kind there were, or of all kinds. */
-  count(kind?: Kind): number {
-    if (kind !== undefined) return this.#counts.get(kind) ?? 0;
-    return [...this.#counts.values()].reduce((sum, each) => sum + each, 0);
-  }
-
-  reset(): void {
-    this.#entries = [];
-    this.#counts.clear();
-  }
-}
 
 /**
  * A ZooKeeper server inside this process, for tests and demos: one server, in memory, on loopback. It speaks ZooKeeper's wire

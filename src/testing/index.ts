@@ -1,3 +1,4 @@
+export type { LoggedEvent, LoggedRequest } from './controls/counted-log.js';
 export type { EmbeddedSession } from './controls/embedded-session.js';
 export type { Fault, FaultTarget } from './controls/faults.js';
 export { JobTester } from './controls/job-tester.js';
@@ -9,7 +10,7 @@ export {
   until,
   type WaitOptions,
 } from './controls/wait-for-events.js';
-export { EmbeddedZooKeeper, type LoggedEvent, type LoggedRequest } from './embedded-zookeeper.js';
+export { EmbeddedZooKeeper } from './embedded-zookeeper.js';
 export type { ErrorName, EventType } from './protocol/op-codes.js';
 export type { LoggedOperation, OperationName } from './protocol/requests.js';
 export type { EmbeddedZooKeeperOptions, RestartOptions } from './server/embedded-options.js';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
-import { type HealthSource, healthHandler } from '../../src/cluster/supervisor/health.js';
+import { type HealthSource, healthHandler } from '../../src/cluster/supervisor/health-handler.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter } from '../support/events.js';
 import { until } from '../support/waiting.mjs';

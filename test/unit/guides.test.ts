@@ -124,7 +124,7 @@ function drawnStates(heading: string): string[] {
 describe('the diagrams', () => {
   it.each([
     ['States of an elector', 'src/election/elector-state.ts'],
-    ['States of a supervisor', 'src/cluster/supervisor/supervision-loop.ts'],
+    ['States of a supervisor', 'src/cluster/supervisor/supervisor-state.ts'],
   ])('have all %s, and no others', (heading, file) => {
     const documented = documentedStates(file);
     expect(documented.length).toBeGreaterThan(6);

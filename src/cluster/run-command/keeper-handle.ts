@@ -9,6 +9,7 @@ import type { Environment } from '../../platform/injected-environment.js';
 import { type Clock, sleep, type Timer } from '../../platform/time/clock.js';
 import { heartbeatMs } from '../../platform/time/heartbeat-intervals.js';
 import { type MachineInstant, machineInstantIn, msUntil } from '../../platform/time/machine-instant.js';
+import { killMarginMs } from './command-deadlines.js';
 import { hasVariable, PosixSession, pauseBeforePollMs, readProcesses } from './command-processes.js';
 import {
   type CommandLease,
@@ -19,7 +20,6 @@ import {
   type KeeperEvent,
   MARK,
 } from './keeper-messages.js';
-import { killMarginMs } from './kept-command.js';
 
 /** How a command ended. Nothing of it runs any more. A keeper that was killed may have started it: then it `ended`, by SIGKILL. */
 export type CommandOutcome =

@@ -12,6 +12,7 @@ import { describe } from '../../errors.js';
 import { standardErrorLogger } from '../../platform/logging/logger.js';
 import { readingFirst, SystemClock, sleep } from '../../platform/time/clock.js';
 import { msUntil } from '../../platform/time/machine-instant.js';
+import { killMarginMs } from './command-deadlines.js';
 import { endingWithParent, PosixSession, readProcess } from './command-processes.js';
 import type {
   CommandLease,
@@ -20,7 +21,7 @@ import type {
   KeeperCommand,
   KeeperEvent,
 } from './keeper-messages.js';
-import { KeptCommand, killMarginMs } from './kept-command.js';
+import { KeptCommand } from './kept-command.js';
 import { leaveStandardStreams, outliveTerminals } from './outlive-terminal.js';
 
 // Terminals, service managers and ending containers signal every process. The keeper has to stay until the command is gone.

@@ -9,7 +9,7 @@ import type { TermLoss } from './cleanup-hook.js';
 import type { ElectionSupervisorEvents, EmitEvent } from './election-supervisor-events.js';
 import type { ResolvedSupervisorOptions } from './election-supervisor-options.js';
 import type { ShutdownProgress } from './signal-shutdown.js';
-import type { Participation, SupervisorState } from './supervision-loop.js';
+import type { Participation, SupervisorState } from './supervisor-state.js';
 
 export interface CandidacyPort {
   readonly emit: EmitEvent<ElectionSupervisorEvents>;

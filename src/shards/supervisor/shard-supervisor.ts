@@ -5,7 +5,8 @@ import {
   type ShutdownLimits,
   type ShutdownTime,
 } from '../../cluster/supervisor/signal-shutdown.js';
-import { SupervisionLoop, type SupervisorState } from '../../cluster/supervisor/supervision-loop.js';
+import { SupervisionLoop } from '../../cluster/supervisor/supervision-loop.js';
+import type { SupervisorState } from '../../cluster/supervisor/supervisor-state.js';
 import { ShardsMismatchError, type StopWait } from '../../errors.js';
 import { type StartOptions, start } from '../../platform/async/start-with-signal.js';
 import type { StopOptions } from '../../platform/async/stop-with-timeout.js';

@@ -1,6 +1,6 @@
 import { registerWithGuardian } from '../../cluster/dead-children/register-with-guardian.js';
 import type { EmitEvent } from '../../cluster/supervisor/election-supervisor-events.js';
-import type { Participation } from '../../cluster/supervisor/supervision-loop.js';
+import type { Participation } from '../../cluster/supervisor/supervisor-state.js';
 import type { LostTermBackoff } from '../../election/lost-term-backoff.js';
 import {
   InvalidStateError,
@@ -24,10 +24,11 @@ import type { Session } from '../../session/session.js';
 import { GroupMember, type GroupMemberListener } from '../group-member.js';
 import type { OwnedShard, Shard } from '../ownership/owned-shard.js';
 import { PREPARED_WAIT_MS } from '../planner/handover-waits.js';
-import { type FailedShardBackoff, workOn } from './failed-shard-backoff.js';
+import type { FailedShardBackoff } from './failed-shard-backoff.js';
 import { Preparations } from './preparations.js';
 import { isLostShard, type LostShards, type ShardSupervisorEvents } from './shard-supervisor-events.js';
 import type { ResolvedShardOptions } from './shard-supervisor-options.js';
+import { workOn } from './shard-work.js';
 
 export interface MembershipPort {
   readonly emit: EmitEvent<ShardSupervisorEvents>;

@@ -5,7 +5,7 @@ import { execa, execaNode } from 'execa';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import packageJson from '../../../package.json' with { type: 'json' };
-import { healthHandler } from '../../../src/cluster/supervisor/health.js';
+import { healthHandler } from '../../../src/cluster/supervisor/health-handler.js';
 import { runs } from '../../../tools/environment.mjs';
 import { GUIDES } from '../../support/conclave/running-guide.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';

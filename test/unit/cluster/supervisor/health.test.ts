@@ -1,17 +1,11 @@
-import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  type Health,
-  type HealthSource,
-  healthHandler,
-  healthOf,
-} from '../../../../src/cluster/supervisor/health.js';
+import { type Health, healthOf } from '../../../../src/cluster/supervisor/health.js';
 import type { OpenCandidacy } from '../../../../src/cluster/supervisor/supervised-elector.js';
-import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervision-loop.js';
+import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { LeaderElector } from '../../../../src/election/leader-elector.js';
 import type { Term } from '../../../../src/election/term/term.js';
-import { type DemotionReason, InvalidOptionError } from '../../../../src/errors.js';
+import type { DemotionReason } from '../../../../src/errors.js';
 import type { Session } from '../../../../src/session/session.js';
 import type { SessionState } from '../../../../src/session/session-state.js';
 
@@ -153,96 +147,5 @@ describe('health', () => {
   ])('of one that cools down %s', (_, state) => {
     const reasons = ['cools down after a loss, for another 1500 ms'];
     expect(healthOf(state, { now: NOW, coolUntil: NOW + 1500 })).toEqual({ ...OUT, reasons });
-  });
-});
-
-const ALL_WELL = { live: true, ready: true, reasons: [] };
-const TERM = {
-  number: 7,
-  token: 2n ** 60n + 1n,
-  isHeld: () => true,
-  remainingMs: () => 1234.5,
-};
-
-const waitingSource: HealthSource = { id: 'one', health: () => ALL_WELL, term: undefined };
-const leading: HealthSource = { ...waitingSource, term: TERM };
-const shards: HealthSource = { id: 'member', health: () => ALL_WELL };
-
-async function ask(source: HealthSource, path: string, method = 'GET') {
-  const answer = await healthHandler(source)(new Request(`http://localhost${path}`, { method }));
-  const text = await answer.text();
-  return { status: answer.status, headers: answer.headers, body: text === '' ? undefined : JSON.parse(text) };
-}
-
-describe('a health check', () => {
-  it.each([
-    ['/livez', { live: true, ready: false }, 200],
-    ['/livez', { live: false, ready: false }, 503],
-    ['/readyz', { live: true, ready: true }, 200],
-    ['/readyz', { live: true, ready: false }, 503],
-  ])(
-    'of %s with %j is answered by %i, with what the supervisor says of itself',
-    async (path, flags, status) => {
-      const health = { ...flags, reasons: ['no server for 7 ms'] };
-      const found = await ask({ ...waitingSource, health: () => health }, path);
-      expect([found.status, found.body]).toEqual([status, health]);
-      expect(found.headers.get('content-type')).toBe('application/json');
-      expect(found.headers.get('cache-control')).toBe('no-store');
-    },
-  );
-
-  it('is ready while another candidate leads: ready is not leading', async () => {
-    expect((await ask(waitingSource, '/readyz')).status).toBe(200);
-    expect((await ask(waitingSource, '/leader')).status).toBe(503);
-  });
-
-  it('of the leader has its term, with the token in full', async () => {
-    const { status, body } = await ask(leading, '/leader');
-    expect([status, body]).toEqual([
-      200,
-      { leading: true, id: 'one', term: 7, token: '1152921504606846977', remainingMs: 1234 },
-    ]);
-  });
-
-  it('asks the lease, and not only whether there is a term', async () => {
-    const lost = { ...leading, term: { ...TERM, isHeld: () => false } };
-    const { status, body } = await ask(lost, '/leader');
-    expect([status, body]).toEqual([503, { leading: false, id: 'one' }]);
-  });
-
-  it('finds no leader of a group of shards', async () => {
-    expect((await ask(shards, '/leader')).status).toBe(404);
-    expect((await ask(shards, '/readyz')).status).toBe(200);
-  });
-
-  it('is answered wherever it is mounted, and nowhere else', async () => {
-    const prefix = fc
-      .array(fc.stringMatching(/^[\w.~-]+$/))
-      .map((parts) => parts.map((part) => `/${part}`).join(''));
-    const page = fc.constantFrom('livez', 'readyz', 'leader');
-    await fc.assert(
-      fc.asyncProperty(prefix, page, async (mounted, name) => {
-        expect((await ask(leading, `${mounted}/${name}?verbose=1`)).status).toBe(200);
-        expect((await ask(leading, `${mounted}/${name}/more`)).status).toBe(404);
-        expect((await ask(leading, `${mounted}/x${name}`)).status).toBe(404);
-      }),
-    );
-    expect((await ask(leading, '/')).status).toBe(404);
-  });
-
-  it('by HEAD has no body, and the same status and headers', async () => {
-    const [get, head] = [await ask(waitingSource, '/leader'), await ask(waitingSource, '/leader', 'HEAD')];
-    expect([head.status, head.body]).toEqual([503, undefined]);
-    expect([...head.headers]).toEqual([...get.headers]);
-  });
-
-  it.each(['POST', 'PUT', 'DELETE', 'OPTIONS'])('by %s is not allowed', async (method) => {
-    const { status, headers } = await ask(waitingSource, '/livez', method);
-    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD']);
-    expect((await ask(waitingSource, '/other', method)).status).toBe(404);
-  });
-
-  it.each([undefined, null, {}, 'supervisor'])('can not be made of %j', (wrong) => {
-    expect(() => healthHandler(wrong as unknown as HealthSource)).toThrow(InvalidOptionError);
   });
 });

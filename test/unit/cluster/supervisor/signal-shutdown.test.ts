@@ -6,7 +6,7 @@ import {
   SignalShutdown,
 } from '../../../../src/cluster/supervisor/signal-shutdown.js';
 import { type OpenCandidacy, whatIsLeft } from '../../../../src/cluster/supervisor/supervised-elector.js';
-import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervision-loop.js';
+import type { SupervisorState as AnyState } from '../../../../src/cluster/supervisor/supervisor-state.js';
 import type { ElectorState } from '../../../../src/election/elector-state.js';
 import type { LeaderElector } from '../../../../src/election/leader-elector.js';
 import type { Term } from '../../../../src/election/term/term.js';
