@@ -6,7 +6,7 @@ import { ifThere } from '../session/operations.js';
 import type { Session } from '../session/session.js';
 import type { SeenMember } from './members/member-watch.js';
 import { readRecords } from './ownership/shard-records.js';
-import { type Facts, readFacts } from './planner/read-facts.js';
+import { type PlannerSnapshot, readPlannerSnapshot } from './planner/planner-snapshot.js';
 import { type RemovedShard, readGroup, readRemoved } from './read-and-resize-group.js';
 import { type MemberData, parseMember } from './stored/data-formats.js';
 import type { GroupPaths } from './stored/group-paths.js';
@@ -63,14 +63,14 @@ export async function readGroupStatus(session: Session, paths: GroupPaths): Prom
       refusal ??= error;
     },
   };
-  const [facts, planner, removed] = await Promise.all([
-    readFacts(source, present, new LazyAbortController()),
+  const [snapshot, planner, removed] = await Promise.all([
+    readPlannerSnapshot(source, present, new LazyAbortController()),
     new ElectionReader(session, paths.planner).snapshot(),
     readRemoved(session, paths, shards.list),
   ]);
   if (refusal !== undefined) throw refusal;
   return {
-    ...{ group: paths.group, ...statusOf(facts) },
+    ...{ group: paths.group, ...statusOf(snapshot) },
     removed: removedOf(removed, present),
     planner: leaderOf(planner)?.id ?? null,
   };
@@ -98,9 +98,9 @@ async function readMembers(session: Session, { members }: GroupPaths): Promise<S
 }
 
 /** A pure function of what was read. */
-export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> {
-  const { members, plans, reports, pins, tombstones } = facts;
-  const seen = new Map(facts.records?.map((each) => [each.shard, each]));
+export function statusOf(snapshot: PlannerSnapshot): Pick<GroupStatus, 'shards' | 'members'> {
+  const { members, plans, reports, pins, tombstones } = snapshot;
+  const seen = new Map(snapshot.records?.map((each) => [each.shard, each]));
   const planned = new Map<string, string>();
   for (const [node, plan] of plans) {
     const id = members.get(node)?.id;
@@ -114,7 +114,7 @@ export function statusOf(facts: Facts): Pick<GroupStatus, 'shards' | 'members'> 
     return record?.state === 'held' && record.node === node;
   }
   const owned = new Map([...members.keys()].map((node): [string, string[]] => [node, []]));
-  const shards = facts.shards.list.ids.map((id): ShardStatus => {
+  const shards = snapshot.shards.list.ids.map((id): ShardStatus => {
     const record = seen.get(id)?.value;
     const isHeld = record?.state === 'held';
     const isThere = isHeld && members.has(record.node);

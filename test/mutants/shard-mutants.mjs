@@ -205,7 +205,7 @@ export const SHARD_MUTANTS = [
       'a member claims a shard and gets a tombstone in between: it is removed though the record names the member',
     edits: [
       {
-        file: 'shards/planner/read-facts.ts',
+        file: 'shards/planner/planner-snapshot.ts',
         from: `  const listing = session.retryUntilAnswered(() => session.getChildren(paths.tombstones), signal);
   const reading = readNodes(read, !knowsTheGone);
 `,

@@ -4,7 +4,7 @@ import { printable } from '../../platform/printable.js';
 import type { Timer } from '../../platform/time/clock.js';
 import { LiveScreen } from '../process/live-screen.js';
 import { printError } from '../process/output.js';
-import { itemJson, type ShownItem } from './shown-items.js';
+import { itemJson, type ShownItem } from './items-as-json-and-text.js';
 import { cutToWidth } from './text-table.js';
 
 /** What is watched, at one moment. */

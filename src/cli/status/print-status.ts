@@ -12,9 +12,9 @@ import { onceRecordOf } from '../process/once-record-path.js';
 import { print, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-signals.js';
 import { kindOfFamily, readFamily } from '../prune/walk-tree.js';
+import { absentItem, itemJson, itemsOf, itemTable, type ShownItem } from './items-as-json-and-text.js';
 import { ChangeLines, LivePage, type Presentation, type ShownOverview } from './live-page.js';
 import { printElection } from './print-election.js';
-import { absentItem, itemJson, itemsOf, itemTable, type ShownItem } from './shown-items.js';
 import { whyNoElection, whyNothing } from './why-nothing-there.js';
 
 const { clock } = systemEnvironment;

@@ -32,7 +32,7 @@ type PublisherState =
 const MOST_BYTES = 200_000; // Beside 256 records in a transaction, of which ZooKeeper takes 1 MB.
 
 /**
- * Publishes which shards a member owns. Observers read that, and so may the planner, in place of the records (`planner/read-facts.ts`).
+ * Publishes which shards a member owns. Observers read that, and so may the planner, in place of the records (`planner/planner-snapshot.ts`).
  * A publication informs, and nothing else: the records say who owns what, and no claim reads a publication.
  */
 export class OwnedShardsPublisher {

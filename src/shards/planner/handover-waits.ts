@@ -1,4 +1,4 @@
-import type { Facts } from './read-facts.js';
+import type { PlannerSnapshot } from './planner-snapshot.js';
 
 /** A shard that passes from a member that owns it to one that is to prepare for it first. Members are named by their nodes. */
 export interface Handover {
@@ -15,7 +15,7 @@ export interface Handover {
  * @param planned - by shard, the id of the member that is to own it
  */
 export function handoversOf(
-  { members, plans, reports }: Facts,
+  { members, plans, reports }: PlannerSnapshot,
   holders: ReadonlyMap<string, string>,
   planned: ReadonlyMap<string, string>,
 ): Handover[] {

@@ -9,15 +9,20 @@ import type { Session } from '../../session/session.js';
 import type { MemberWatch, MemberWatchListener, SeenMember } from '../members/member-watch.js';
 import { NO_REPORT, serializePlan } from '../stored/data-formats.js';
 import { uuidOf } from '../stored/group-paths.js';
+import { AbsentMemberHomes, hasServed, homesByShard, type SeenHome } from './absent-member-homes.js';
 import { type Handover, HandoverWaits, handoversOf } from './handover-waits.js';
-import { hasServed, homesByShard, KeptHomes, type SeenHome } from './kept-homes.js';
-import { assign } from './plan-with-refusals.js';
+import { assign } from './plan-around-refusing-members.js';
 import { type PlanChange, writePlans } from './plan-writer.js';
-import { type Facts, type FactsSource, ownersOf, readFacts } from './read-facts.js';
+import {
+  ownersOf,
+  type PlannerSnapshot,
+  readPlannerSnapshot,
+  type SnapshotSource,
+} from './planner-snapshot.js';
 import { ShortLivedMembers } from './short-lived-members.js';
 
 /** What a planner needs. */
-export interface PlannerOptions extends FactsSource {
+export interface PlannerOptions extends SnapshotSource {
   readonly watch: MemberWatch;
   /** A plan was written: by shard, the id of the member that is to own it. Must not throw. */
   onPlanned(planned: ReadonlyMap<string, string>): void;
@@ -42,7 +47,7 @@ export class Planner {
   /** Whether records name no members but those that are there, as far as was read in this term. */
   #knowsTheGone = false;
   readonly #handovers = new HandoverWaits();
-  readonly #homes = new KeptHomes();
+  readonly #homes = new AbsentMemberHomes();
   readonly #earlyEnds = new ShortLivedMembers();
   /** The ids of the members whose shards wait for them. */
   #awaited: ReadonlySet<string> = new Set();
@@ -168,30 +173,30 @@ export class Planner {
     const { present } = watch;
     const knowsTheGone = this.#knowsTheGone;
     this.#knowsTheGone = true; // Unless it is found, or told, that it doesn't.
-    const facts = await readFacts(this.#options, present, signal, knowsTheGone);
-    if (this.#noteNamed(facts)) this.#knowsTheGone = false;
-    const { holders } = facts;
-    const nodes = new Map([...facts.members.values()].map(({ id, node }) => [id, node]));
+    const snapshot = await readPlannerSnapshot(this.#options, present, signal, knowsTheGone);
+    if (this.#noteNamed(snapshot)) this.#knowsTheGone = false;
+    const { holders } = snapshot;
+    const nodes = new Map([...snapshot.members.values()].map(({ id, node }) => [id, node]));
     const now = session.clock.now();
-    const homes = this.#homes.update(facts.homes, new Set(nodes.keys()), now);
-    const left = new Set(facts.homes.map(({ id }) => id));
+    const homes = this.#homes.update(snapshot.homes, new Set(nodes.keys()), now);
+    const left = new Set(snapshot.homes.map(({ id }) => id));
     const passedOver = this.#earlyEnds.passedOver(present, left, now);
     const planned = assign({
-      shards: facts.shards.list.ids,
-      members: ableMembers(facts, passedOver.nodes),
+      shards: snapshot.shards.list.ids,
+      members: ableMembers(snapshot, passedOver.nodes),
       awaited: homes.awaited,
-      owners: ownersOf(facts),
+      owners: ownersOf(snapshot),
       homes: homesByShard(homes.kept),
-      pins: facts.pins,
+      pins: snapshot.pins,
     });
-    const handovers = this.#handovers.update(handoversOf(facts, holders, planned), now);
+    const handovers = this.#handovers.update(handoversOf(snapshot, holders, planned), now);
     this.#earlyEnds.gave(new Set([...planned.values()].flatMap((id) => nodes.get(id) ?? [])), now);
     this.#wakeIn(Math.min(handovers.nextMs, homes.nextMs, passedOver.nextMs));
     this.#awaited = new Set(homes.awaited.map(({ id }) => id));
     const isComplete = await writePlans(
       session,
       this.#term,
-      this.#changes(facts, planned, handovers.waiting),
+      this.#changes(snapshot, planned, handovers.waiting),
     );
     if (!isComplete) this.#isDue = true;
     this.#planned = new Set(present.map(({ node }) => node));
@@ -199,7 +204,7 @@ export class Planner {
     onPlanned(planned);
     const served = homes.kept.filter((home) => hasServed(home, holders, planned, nodes.get(home.id)));
     await Promise.all([
-      this.#removeTombstones(facts),
+      this.#removeTombstones(snapshot),
       this.#removeHomes(isComplete ? [...homes.over, ...served] : homes.over),
     ]);
   }
@@ -212,7 +217,7 @@ export class Planner {
 
   /** The plans that differ from those that are there. A second member of an id has none. */
   #changes(
-    { shards, members, plans }: Facts,
+    { shards, members, plans }: PlannerSnapshot,
     planned: ReadonlyMap<string, string>,
     waiting: readonly Handover[],
   ): PlanChange[] {
@@ -228,7 +233,7 @@ export class Planner {
   }
 
   /** @returns whether records name members that aren't there */
-  #noteNamed({ records, tombstones }: Facts): boolean {
+  #noteNamed({ records, tombstones }: PlannerSnapshot): boolean {
     const { watch } = this.#options;
     const present = new Set(watch.present.map(({ node }) => node));
     const buried = new Set(tombstones);
@@ -242,7 +247,7 @@ export class Planner {
   }
 
   /** Those that no record names. Others wait for the next plan. */
-  async #removeTombstones({ records, tombstones }: Facts): Promise<void> {
+  async #removeTombstones({ records, tombstones }: PlannerSnapshot): Promise<void> {
     const { session, paths } = this.#options;
     if (records === undefined) return; // There were none.
     const named = new Set(
@@ -258,7 +263,10 @@ export class Planner {
  * Those that don't drain, and aren't passed over if there are others. One that stalls claims nothing before it goes on: it keeps what it owns,
  * and others get the rest.
  */
-function ableMembers({ shards, members, reports, holders }: Facts, passedOver: ReadonlySet<string>) {
+function ableMembers(
+  { shards, members, reports, holders }: PlannerSnapshot,
+  passedOver: ReadonlySet<string>,
+) {
   const able = [...members.values()].flatMap(({ node, id, weight, stalls }) => {
     const { draining, refused } = reports.get(node) ?? NO_REPORT;
     const others = stalls ? shards.list.ids.filter((shard) => holders.get(shard) !== node) : [];

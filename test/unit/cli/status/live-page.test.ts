@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { itemsOf } from '../../../../src/cli/status/items-as-json-and-text.js';
 import { ChangeLines, notesOf } from '../../../../src/cli/status/live-page.js';
-import { itemsOf } from '../../../../src/cli/status/shown-items.js';
 import type { ElectionView, OverviewState } from '../../../../src/overview/model/view-types.js';
 import { electionView, LEADER, NOW, stateOf } from '../../../support/conclave/election-views.js';
 

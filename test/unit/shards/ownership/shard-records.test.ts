@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { LazyAbortController } from '../../../../src/platform/async/lazy-abort-controller.js';
 import { ShardRecords } from '../../../../src/shards/ownership/shard-records.js';
-import { readFacts } from '../../../../src/shards/planner/read-facts.js';
+import { readPlannerSnapshot } from '../../../../src/shards/planner/planner-snapshot.js';
 import { ShardList } from '../../../../src/shards/stored/shard-list.js';
 import { PATHS } from '../../../support/conclave/group-members.js';
 import { setUpOwners } from '../../../support/conclave/shard-owners.js';
@@ -36,7 +36,7 @@ describe('the records of shards', () => {
     const shards = () => ({ list: ShardList.of(3) }) as never;
     const source = { session, paths: PATHS, shards, records, onError: LISTENER.onRefused };
     server.resetCounts();
-    await clock.advanceUntil(readFacts(source, [], never));
+    await clock.advanceUntil(readPlannerSnapshot(source, [], never));
     const asked = server.requests.map(({ operation, paths }) => `${operation} ${paths[0]}`);
     const listing = asked.indexOf(`getChildren ${PATHS.tombstones}`);
     expect(listing).toBeGreaterThanOrEqual(0);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import {
+  AbsentMemberHomes,
   hasServed,
   homesByShard,
-  KeptHomes,
   type SeenHome,
-} from '../../../../src/shards/planner/kept-homes.js';
+} from '../../../../src/shards/planner/absent-member-homes.js';
 import { SETTLE_MS } from '../../../../src/shards/planner/planner.js';
 import {
   A_WHILE_MS,
@@ -197,7 +197,7 @@ describe('the time of a home', () => {
   const NOT_THERE: ReadonlySet<string> = new Set();
 
   it('begins when it is seen first, and anew when its member has left again', () => {
-    const clocks = new KeptHomes();
+    const clocks = new AbsentMemberHomes();
     const first = home('a', { graceMs: 1000 });
     expect(clocks.update([first], NOT_THERE, 0)).toEqual({
       ...{ kept: [first], awaited: [first], over: [], nextMs: 1000 },
@@ -214,7 +214,7 @@ describe('the time of a home', () => {
   });
 
   it('is no grace any more once its member was there', () => {
-    const clocks = new KeptHomes();
+    const clocks = new AbsentMemberHomes();
     const left = home('a', { graceMs: 1000 });
     expect(clocks.update([left], new Set(['a']), 0).awaited).toEqual([]);
     expect(clocks.update([left], NOT_THERE, 10).awaited).toEqual([]);

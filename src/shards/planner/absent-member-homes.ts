@@ -24,7 +24,7 @@ export interface HomeStates {
 const KEPT_MS = 60_000;
 
 /** Since when homes have been seen, by the clock of a planner. The next planner begins anew. */
-export class KeptHomes {
+export class AbsentMemberHomes {
   /** By the homes' paths. */
   #seen: ReadonlyMap<
     string,

@@ -7,7 +7,7 @@ import {
   itemsOf,
   itemTable,
   type ShownItem,
-} from '../../../../src/cli/status/shown-items.js';
+} from '../../../../src/cli/status/items-as-json-and-text.js';
 import type {
   CandidateView,
   ElectionView,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { plan } from '../../../../src/shards/planner/balanced-plan.js';
-import { type AssignmentInput, assign } from '../../../../src/shards/planner/plan-with-refusals.js';
+import { type AssignmentInput, assign } from '../../../../src/shards/planner/plan-around-refusing-members.js';
 
 const named = (count: number, prefix = '') => Array.from({ length: count }, (_, at) => `${prefix}${at}`);
 const able = (id: string, refuses: readonly string[] = [], weight = 1) => ({

@@ -20,13 +20,13 @@ import {
 } from '../stored/data-formats.js';
 import { type GroupPaths, nodeNameOf, uuidOf } from '../stored/group-paths.js';
 import type { GroupShards } from '../stored/shard-list.js';
-import type { SeenHome } from './kept-homes.js';
+import type { SeenHome } from './absent-member-homes.js';
 
 // Of the nodes that are read in one request. Each may have 200 KB of data or more, if shards have long names.
 const MOST_READS = 32;
 
-/** Where the facts are read. */
-export interface FactsSource {
+/** Where a snapshot is read. */
+export interface SnapshotSource {
   readonly session: Session;
   readonly paths: GroupPaths;
   /** As far as they are known. */
@@ -44,7 +44,7 @@ export interface ReadPlan {
 }
 
 /** All that a plan is made from, as it was read. Members are named by their nodes. */
-export interface Facts {
+export interface PlannerSnapshot {
   readonly shards: GroupShards;
   /** Those that shards can be planned for: of two live members with one id the older one. None that has left, and whose home shows it. */
   readonly members: ReadonlyMap<string, SeenMember>;
@@ -68,12 +68,12 @@ export interface Facts {
  *   same
  * @throws what a server refuses, the signal's reason, or what ended the session
  */
-export async function readFacts(
-  source: FactsSource,
+export async function readPlannerSnapshot(
+  source: SnapshotSource,
   present: readonly SeenMember[],
   signal: Abortable,
   knowsTheGone = false,
-): Promise<Facts> {
+): Promise<PlannerSnapshot> {
   const { session, paths } = source;
   const shards = source.shards();
   const { connectionNumber } = session;
@@ -98,15 +98,15 @@ export async function readFacts(
   return { shards, members, tombstones, records: seen, holders, plans, reports, pins, homes };
 }
 
-/** What one read of the facts goes by. */
-interface FactsRead extends FactsSource {
+/** What one read of a snapshot needs. */
+interface SnapshotRead extends SnapshotSource {
   readonly known: GroupShards;
   readonly present: readonly SeenMember[];
   readonly signal: Abortable;
 }
 
 /** @param readsRecords - these, or the members' publications in their place */
-function readNodes(read: FactsRead, readsRecords: boolean) {
+function readNodes(read: SnapshotRead, readsRecords: boolean) {
   return Promise.all([
     readsRecords ? read.records.read(read.known.list.ids, read.signal) : undefined,
     readsRecords ? undefined : readPublications(read),
@@ -117,7 +117,7 @@ function readNodes(read: FactsRead, readsRecords: boolean) {
   ]);
 }
 
-async function readPlans(read: FactsRead): Promise<Map<string, ReadPlan>> {
+async function readPlans(read: SnapshotRead): Promise<Map<string, ReadPlan>> {
   const plans = await readOfEach(read, (node) => read.paths.planOf(node));
   return new Map(
     plans.map(([node, data]) => [node, { shards: parsePlan(data, read.known)?.shards ?? [], data }] as const),
@@ -128,7 +128,7 @@ async function readPlans(read: FactsRead): Promise<Map<string, ReadPlan>> {
 type Holding = readonly [shard: string, node: string];
 
 /** What the members say that they own. */
-async function readPublications(read: FactsRead): Promise<Holding[]> {
+async function readPublications(read: SnapshotRead): Promise<Holding[]> {
   const { ids } = read.known.list;
   const publications = await readOfEach(read, (node) => read.paths.ownedOf(node));
   return publications.flatMap(([node, data]) =>
@@ -140,7 +140,7 @@ async function readPublications(read: FactsRead): Promise<Holding[]> {
 }
 
 /** One listing, and a read for each of the few that have something to say. */
-async function readReports(read: FactsRead): Promise<Map<string, MemberReport>> {
+async function readReports(read: SnapshotRead): Promise<Map<string, MemberReport>> {
   const { paths, known, present } = read;
   const names = new Set(await listOptional(read, paths.reports));
   const reporting = present.filter(({ node }) => names.has(uuidOf(node)));
@@ -152,7 +152,7 @@ async function readReports(read: FactsRead): Promise<Map<string, MemberReport>> 
   return new Map((await Promise.all(reports)).flat());
 }
 
-async function readPins(read: FactsRead): Promise<Pins> {
+async function readPins(read: SnapshotRead): Promise<Pins> {
   const { paths, onError } = read;
   const found = await readOptional(read, paths.pins);
   const pins = found === undefined ? new Map() : parsePins(found.data);
@@ -162,14 +162,14 @@ async function readPins(read: FactsRead): Promise<Pins> {
 }
 
 /** The pins of moves that are under way. Each is in a node of the session that moves, and ends with it. */
-async function readMoves(read: FactsRead): Promise<[shard: string, member: string][]> {
+async function readMoves(read: SnapshotRead): Promise<[shard: string, member: string][]> {
   const { pins } = read.paths;
   const names = await listOptional(read, pins);
   const moves = await Promise.all(names.map((name) => readOptional(read, `${pins}/${name}`)));
   return moves.flatMap((node) => [...((node && parsePins(node.data)) ?? [])]);
 }
 
-async function readHomes(read: FactsRead): Promise<SeenHome[]> {
+async function readHomes(read: SnapshotRead): Promise<SeenHome[]> {
   const { paths, known } = read;
   const homes = (await listOptional(read, paths.homes)).map(async (name): Promise<SeenHome[]> => {
     const path = `${paths.homes}/${name}`;
@@ -185,7 +185,7 @@ async function readHomes(read: FactsRead): Promise<SeenHome[]> {
 
 /** For each member, its own node and the data of another node of it. Those whose other node isn't there are left out. */
 async function readOfEach(
-  { session, present, signal }: FactsRead,
+  { session, present, signal }: SnapshotRead,
   pathOf: (node: string) => string,
 ): Promise<[string, Buffer][]> {
   const read = inBatches(present, MOST_READS).map(async (batch) => {
@@ -200,17 +200,17 @@ async function readOfEach(
   return (await Promise.all(read)).flat();
 }
 
-function readOptional(read: FactsRead, path: string): Promise<NodeData | undefined> {
+function readOptional(read: SnapshotRead, path: string): Promise<NodeData | undefined> {
   return ifReadable(read, () => read.session.getData(path));
 }
 
-async function listOptional(read: FactsRead, path: string): Promise<string[]> {
+async function listOptional(read: SnapshotRead, path: string): Promise<string[]> {
   return (await ifReadable(read, () => read.session.getChildren(path))) ?? [];
 }
 
 /** `undefined` if there is no such node, or the session may not read it: that is reported, and planning goes on. */
 async function ifReadable<T>(
-  { session, signal, onError }: FactsRead,
+  { session, signal, onError }: SnapshotRead,
   operation: () => Promise<T>,
 ): Promise<T | undefined> {
   try {
@@ -227,7 +227,7 @@ function heldBy({ shard, value }: SeenShard): Holding[] {
 }
 
 /** By shard, the id of the member that owns it; else of the one that was to have it. */
-export function ownersOf({ plans, members, holders }: Facts): Map<string, string> {
+export function ownersOf({ plans, members, holders }: PlannerSnapshot): Map<string, string> {
   const owners = new Map<string, string>();
   for (const [node, { shards }] of plans) {
     const id = members.get(node)?.id;
