@@ -23,4 +23,9 @@ describe('the trend of samples', () => {
     );
     expect(growing.perHour).toBeGreaterThan(4 * growing.error);
   });
+
+  it('needs twelve samples', () => {
+    expect(() => trendOf([1, 2, 3], 1)).toThrow('a trend needs 12 samples, and there are 3');
+    expect(trendOf(Array(12).fill(1), 1).perHour).toBeCloseTo(0);
+  });
 });

@@ -92,7 +92,7 @@ function load(before, after) {
  * @param {import('./machine.mjs').Moment} before
  * @param {import('./machine.mjs').Moment} after
  */
-export function stolenPercent(before, after) {
+function stolenPercent(before, after) {
   return ((100 * (after.stolenTicks - before.stolenTicks)) / (after.allTicks - before.allTicks)).toFixed(1);
 }
 

@@ -6,7 +6,7 @@ import { missingCommandsIn, missingCommandsOfWorkflows, workflowFiles } from './
 import { misspeltIn } from './spelling.mjs';
 
 /** Pages in which each sentence has at most {@link MOST_WORDS} words. */
-export const SHORT_SENTENCES = /** @type {readonly string[]} */ (['README.md']);
+const SHORT_SENTENCES = /** @type {readonly string[]} */ (['README.md']);
 export const MOST_WORDS = 25;
 
 /** The page that quotes what not to write. */

@@ -57,7 +57,7 @@ function whyMalformed(target) {
 }
 
 /** The project's address, from package.json. */
-export function repositoryUrl() {
+function repositoryUrl() {
   const { repository } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   return repository.url.replace(/^git\+/, '').replace(/\.git$/, '');
 }

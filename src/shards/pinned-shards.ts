@@ -118,11 +118,7 @@ async function pinForMove(session: Session, paths: GroupPaths, node: string, pin
  * What has to be pinned for a move. A pure decision.
  * @returns by shard, the member; empty if nothing has to move
  */
-export function pinsOfMove(
-  { shards, members }: GroupStatus,
-  shard: string,
-  member: string,
-): Map<string, string> {
+function pinsOfMove({ shards, members }: GroupStatus, shard: string, member: string): Map<string, string> {
   const moved = shards.find(({ id }) => id === shard);
   if (moved === undefined) throw new InvalidOptionError('shard', shard, 'a shard of the group');
   const to = members.find(({ id }) => id === member);

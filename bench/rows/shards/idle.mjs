@@ -5,7 +5,7 @@ import { totals } from '../../harness/traffic.mjs';
 import { Group } from './group.mjs';
 
 export const WORKERS = 8;
-export const NUMBERS_OF_SHARDS = /** @type {const} */ ([64, 4096]);
+const NUMBERS_OF_SHARDS = /** @type {const} */ ([64, 4096]);
 // Within this time the planner also does its one-time work, such as removing what a start has left.
 const SETTLE_MS = 3000;
 

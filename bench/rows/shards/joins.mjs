@@ -83,7 +83,7 @@ export async function measureJoins(group, members, rounds, around = (join) => jo
 }
 
 /** @param {readonly ShardEvent[]} events @param {number} newcomer */
-export function joinOf(events, newcomer) {
+function joinOf(events, newcomer) {
   const { moved, eventsOfStayed } = changeOf(events);
   return {
     moved: moved.length,

@@ -95,7 +95,7 @@ function seconds(ms: number): string {
   return `${(Math.floor(ms / 100) / 10).toFixed(1)}s`;
 }
 
-export function lockItem({ path, ...facts }: LockView): ShownItem {
+function lockItem({ path, ...facts }: LockView): ShownItem {
   const { kind, capacity, queue, holding } = facts;
   const state = holding > 0 ? 'held' : 'free';
   const [first] = queue;
@@ -127,7 +127,7 @@ export function lockItem({ path, ...facts }: LockView): ShownItem {
 }
 
 /** Its past moves are for the dashboard. */
-export function groupItem({ path, moves: _, ...facts }: GroupView): ShownItem {
+function groupItem({ path, moves: _, ...facts }: GroupView): ShownItem {
   const { state, shards, members, owners } = facts;
   const owned = `${owners.filter((owner) => owner >= 0).length} of ${shards.length} shards owned`;
   const count = counted(members.length, 'member');

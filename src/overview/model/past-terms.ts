@@ -4,7 +4,7 @@ import { shownId } from './read-limits.js';
 import type { TermView, TransitionView } from './view-types.js';
 
 /** How many terms of an election are kept. */
-export const MOST_TERMS = 100;
+const MOST_TERMS = 100;
 
 type End = NonNullable<TermView['end']>;
 type TermEvent = Omit<TransitionView, 'path'>;

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, onTestFinished } from 'vitest';
 import { findChromium } from '../../../tools/chromium/program.mjs';
 
 /** The size of a full-HD screen on a wall. */
-export const WALL = { width: 1920, height: 1080 };
+const WALL = { width: 1920, height: 1080 };
 
 /** Runs one Chromium for all tests of a file. Each page has a context of its own, so pages share no storage and no cache. */
 export function useChromium() {

@@ -1,7 +1,7 @@
 import type { ElectionView, TermView } from '../../api-types.js';
 
 /** The timeline draws only gaps of at least this length: a handover takes about a millisecond. The table has every gap. */
-export const SHOWN_GAP_MS = 100;
+const SHOWN_GAP_MS = 100;
 
 /** A time; `to` is `null` while it lasts. */
 export interface Span {

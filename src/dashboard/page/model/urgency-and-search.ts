@@ -2,7 +2,7 @@ import type { DashboardState, ElectionView, GroupView, LockView } from '../../ap
 import { countText, nameOf } from './display-text.js';
 
 /** How urgent a view is, the most urgent first: `alarm` is red, `warning` amber, and `idle` less visible than `well`. */
-export const TONES = ['alarm', 'warning', 'well', 'idle'] as const;
+const TONES = ['alarm', 'warning', 'well', 'idle'] as const;
 export type Tone = (typeof TONES)[number];
 
 const STATE_TONES = {
