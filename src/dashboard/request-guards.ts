@@ -33,7 +33,7 @@ export function visitOf(request: Request, remoteAddress?: string): Visit {
   const { host, protocol } = new URL(request.url);
   const header = request.headers.get('host')?.trim().toLowerCase();
   return {
-    // Frameworks make the URL of that header. If they don't, the two must both be allowed: see `hostRefusal`.
+    // Most frameworks make the URL of that header. Where they differ, the header is what a browser has sent, which no page can change.
     host: header ?? host,
     scheme: protocol,
     remoteAddress,

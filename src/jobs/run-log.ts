@@ -101,10 +101,14 @@ export class RunLog {
    */
   async end(job: string, leader: Leader, isCutOff = false): Promise<void> {
     const path = this.#pathOf(job);
-    const node = await this.#node(path, leader);
-    if (node?.last?.open !== true) return;
-    const { open, attempts: _, ...last } = node.last;
-    await this.#write(path, isCutOff ? { ...last, open, attempts: 0 } : last, node, leader);
+    const run = (await this.#node(path, leader))?.last?.id;
+    for (;;) {
+      const node = await this.#node(path, leader);
+      if (node?.last?.open !== true || node.last.id !== run) return;
+      const { open, attempts: _, ...last } = node.last;
+      const ended = isCutOff ? { ...last, open, attempts: 0 } : last;
+      if (await this.#write(path, ended, node, leader)) return;
+    }
   }
 
   /** Notes for a job without a record that its firings later than `at` are to run. @throws as {@link begin} */

@@ -2,9 +2,9 @@ import { InvalidOptionError, InvalidStateError } from '../errors.js';
 import { checkMs } from '../platform/checks.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { mark } from '../public-class/instance-brand.js';
-import { CountedLog, type LoggedEvent, type LoggedRequest } from './controls/counted-log.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
 import { checkErrorCode, checkFaultTarget, type Fault, type FaultTarget } from './controls/faults.js';
+import { type LoggedEvent, type LoggedRequest, TrafficLog } from './controls/traffic-log.js';
 import type { ErrorName, EventType } from './protocol/op-codes.js';
 import type { LoggedOperation } from './protocol/requests.js';
 import {
@@ -38,8 +38,8 @@ import type { SessionRecord } from './state/session-table.js';
 export class EmbeddedZooKeeper {
   readonly #server: EmbeddedServer;
   readonly #host: string;
-  readonly #requests = new CountedLog<LoggedRequest, LoggedOperation>();
-  readonly #events = new CountedLog<LoggedEvent, EventType>();
+  readonly #requests = new TrafficLog<LoggedRequest, LoggedOperation>();
+  readonly #events = new TrafficLog<LoggedEvent, EventType>();
   readonly #handles = new WeakMap<SessionRecord, EmbeddedSession>();
   #state: 'up' | 'down' | 'stopped' = 'up';
 

@@ -1,8 +1,8 @@
-export type { LoggedEvent, LoggedRequest } from './controls/counted-log.js';
 export type { EmbeddedSession } from './controls/embedded-session.js';
 export type { Fault, FaultTarget } from './controls/faults.js';
 export { JobTester } from './controls/job-tester.js';
 export { TestClock } from './controls/test-clock.js';
+export type { LoggedEvent, LoggedRequest } from './controls/traffic-log.js';
 export {
   type EventSource,
   nextEvent,

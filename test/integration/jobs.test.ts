@@ -661,6 +661,17 @@ describe('the run log', () => {
     expect([one.ran, fault.hits]).toEqual([[0, 1], 1]);
   });
 
+  it('notes the end of a run again when a server has not taken the note', async () => {
+    const server = await startEmbedded();
+    const { one, path } = await openTwo(server.connectString);
+    const log = `${path}/cron/job`;
+    const job = one.job({ recover: true }, () => {
+      server.failWith('BAD_VERSION', { operation: 'multi', path: log, times: 1 });
+    });
+    await job(0);
+    expect(JSON.parse(String(server.data(log)))).not.toHaveProperty('open');
+  });
+
   it('is refused by the servers: the firing does not run, and the log says so', async () => {
     const server = await startEmbedded();
     const { one, path } = await openTwo(server.connectString);

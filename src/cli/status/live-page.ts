@@ -1,8 +1,9 @@
+import type { EventEmitter } from 'node:events';
 import type { OverviewState } from '../../overview/model/view-types.js';
 import { systemEnvironment } from '../../platform/injected-environment.js';
 import { printable } from '../../platform/printable.js';
-import type { Timer } from '../../platform/time/clock.js';
-import { LiveScreen } from '../process/live-screen.js';
+import type { Clock, Timer } from '../../platform/time/clock.js';
+import { LiveScreen, type Terminal } from '../process/live-screen.js';
 import { printError } from '../process/output.js';
 import { itemJson, type ShownItem } from './items-as-json-and-text.js';
 import { cutToWidth } from './text-table.js';
@@ -21,24 +22,34 @@ export interface Presentation {
   end?(): void;
 }
 
-const { clock } = systemEnvironment;
-
 const REDRAW_MS = 1000; // The ages on the page grow even if nothing else changes.
+const PROBLEM_SHOWN_MS = 10_000; // An error that lasts is reported again.
 const UNNAMED_COLUMNS = 80; // For a terminal that doesn't tell its size.
+
+/** A terminal that says how wide it is, and when that changes. */
+type PageTerminal = Terminal & { readonly columns?: number | undefined } & Pick<EventEmitter, 'on' | 'off'>;
 
 /** Redraws a page in the terminal. */
 export class LivePage implements Presentation {
   readonly #page: (items: readonly ShownItem[], nowMs: number, width: number) => string[];
-  readonly #stdout = process.stdout;
-  readonly #screen = new LiveScreen(this.#stdout);
+  readonly #stdout: PageTerminal;
+  readonly #clock: Clock;
+  readonly #screen: LiveScreen;
   #shown: ShownOverview | undefined;
   #timer: Timer | undefined;
-  /** The last error, shown on the page: a line on standard error would stand in the middle of it. */
-  #problem: string | undefined;
+  /** The last error, shown on the page for a while: a line on standard error would stand in the middle of it. */
+  #problem: { readonly message: string; readonly untilMs: number } | undefined;
 
   /** @param page - the lines, of which each is cut to the terminal's width */
-  constructor(page: (items: readonly ShownItem[], nowMs: number, width: number) => string[]) {
+  constructor(
+    page: (items: readonly ShownItem[], nowMs: number, width: number) => string[],
+    stdout: PageTerminal = process.stdout,
+    clock: Clock = systemEnvironment.clock,
+  ) {
     this.#page = page;
+    this.#stdout = stdout;
+    this.#clock = clock;
+    this.#screen = new LiveScreen(stdout);
     this.#stdout.on('resize', this.#draw);
     process.on('exit', this.#leave); // Gives the terminal back at any end of the process.
   }
@@ -49,17 +60,18 @@ export class LivePage implements Presentation {
   }
 
   report(message: string): void {
-    this.#problem = message;
+    this.#problem = { message, untilMs: this.#clock.now() + PROBLEM_SHOWN_MS };
     this.#draw();
   }
 
   readonly #draw = () => {
     if (this.#shown === undefined) return;
     this.#timer?.clear();
-    this.#timer = clock.after(REDRAW_MS, this.#draw);
+    this.#timer = this.#clock.after(REDRAW_MS, this.#draw);
     const width = this.#stdout.columns || UNNAMED_COLUMNS;
-    const nowMs = clock.date().getTime();
-    const problem = this.#problem === undefined ? [] : [this.#problem];
+    const nowMs = this.#clock.date().getTime();
+    if (this.#problem !== undefined && this.#clock.now() >= this.#problem.untilMs) this.#problem = undefined;
+    const problem = this.#problem === undefined ? [] : [this.#problem.message];
     const lines = [...this.#page(this.#shown.items, nowMs, width), ...notesOf(this.#shown), ...problem];
     this.#screen.draw(lines.map((line) => cutToWidth(printable(line), width)));
   };

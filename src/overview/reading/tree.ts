@@ -17,6 +17,9 @@ import { GroupFollower } from './group-follower.js';
 import { LockReading } from './queue-reading.js';
 import { listingPauseMs, type Reading, ReadSlots } from './reader-resources.js';
 
+/** The key of the note that nodes are left out. The other notes have the path of a node as their key. */
+const ALL_NODES = 'all nodes';
+
 /** Follows everything below a root with one session, until that session ends or `stop` is called. */
 export class Tree implements Reading {
   readonly session: Session;
@@ -111,10 +114,11 @@ export class Tree implements Reading {
 
   count(by: 1 | -1, path: string): boolean {
     if (by === 1 && this.#nodes >= LIMITS.nodes) {
-      this.limit(this.#root, `${path} and others: more than ${LIMITS.nodes} nodes below ${this.#root}`);
+      this.limit(ALL_NODES, `${path} and others: more than ${LIMITS.nodes} nodes below ${this.#root}`);
       return false;
     }
     this.#nodes += by;
+    if (this.#nodes === 0) this.limit(ALL_NODES, undefined); // The root is gone. Until then the nodes that were left out stay out.
     return true;
   }
 

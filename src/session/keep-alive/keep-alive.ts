@@ -48,7 +48,7 @@ const IDLE_READS_AT_ONCE = 20; // A session that waits in more queues reads them
 export class KeepAlive {
   readonly #clock: Clock;
   #nodes: SmallSet<ProvenNode>;
-  #idleReads: SmallSet<AccompanyingReads>; // The same.
+  #idleReads: SmallSet<AccompanyingReads>;
   #idleReadAt = Number.NEGATIVE_INFINITY; // When idle reads last went out.
   #reads: SmallSet<AccompanyingReads>; // The reads that have waited longest are the first.
   #batches: readonly HeartbeatBatch[] | undefined; // The batches of all nodes, until a node is added, removed or changed.

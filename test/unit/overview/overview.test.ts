@@ -254,6 +254,28 @@ describe('what is below the root', () => {
     expect(server.count('getData')).toBeLessThan(10);
     expect(view.overview.state.limits).toEqual([expect.stringContaining('below /many: 2500 children')]);
   });
+
+  it('says that it left nodes out also after a change of the root', async () => {
+    const { clock, open, observe, aWhile } = await setUp();
+    const session = await open();
+    const make = async (path: string, children: number) => {
+      await clock.advanceUntil(session.create(path));
+      const parts = Array.from({ length: children }, (_, at) => ({
+        kind: 'create' as const,
+        path: `${path}/${at}`,
+      }));
+      await clock.advanceUntil(session.commit(parts));
+    };
+    await clock.advanceUntil(session.create('/root'));
+    await clock.advanceUntil(session.create('/root/alone'));
+    for (let at = 0; at < 6; at++) await make(`/root/${at}`, 1_800);
+    const view = await observe({ root: '/root' });
+    const leftOut = [expect.stringContaining('more than 10000 nodes below /root')];
+    expect(view.overview.state.limits).toEqual(leftOut);
+    await clock.advanceUntil(session.remove('/root/alone'));
+    await aWhile();
+    expect(view.overview.state.limits).toEqual(leftOut);
+  });
 });
 
 describe('an overview without a session', () => {

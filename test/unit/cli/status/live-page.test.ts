@@ -1,7 +1,9 @@
+import { EventEmitter } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { itemsOf } from '../../../../src/cli/status/items-as-json-and-text.js';
-import { ChangeLines, notesOf } from '../../../../src/cli/status/live-page.js';
+import { ChangeLines, LivePage, notesOf } from '../../../../src/cli/status/live-page.js';
 import type { ElectionView, OverviewState } from '../../../../src/overview/model/view-types.js';
+import { TestClock } from '../../../../src/testing/controls/test-clock.js';
 import { electionView, LEADER, NOW, stateOf } from '../../../support/conclave/election-views.js';
 
 function shown(elections: readonly ElectionView[], more: Partial<OverviewState> = {}) {
@@ -50,6 +52,27 @@ describe('lines for changes', () => {
       expect(printed).toEqual([line, lost, line]);
     },
   );
+});
+
+it('a page shows an error for ten seconds, and not for ever', async () => {
+  const clock = new TestClock();
+  let written = '';
+  const write = (text: string) => {
+    written = text;
+  };
+  const terminal = Object.assign(new EventEmitter(), { columns: 80, rows: 10, write });
+  const page = new LivePage(() => ['the page'], terminal, clock);
+  page.show(shown([]));
+  page.report('no server');
+  expect(written).toContain('no server');
+  page.show(shown([]));
+  await clock.advance(9_000);
+  expect(written).toContain('no server');
+  await clock.advance(1_000);
+  expect(written).toContain('the page');
+  expect(written).not.toContain('no server');
+  page.end();
+  expect([terminal.listenerCount('resize'), clock.timerCount]).toEqual([0, 0]);
 });
 
 it('the notes below a page say what is not shown, and whether it may be old', () => {

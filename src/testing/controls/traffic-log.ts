@@ -30,7 +30,7 @@ export interface LoggedEvent {
 const LOG_ENTRIES = 10_000;
 
 /** A log of entries, in order, and how many there were of each kind. */
-export class CountedLog<Entry, Kind> {
+export class TrafficLog<Entry, Kind> {
   #entries: Entry[] = [];
   readonly #counts = new Map<Kind, number>();
 
