@@ -237,6 +237,18 @@ describe('conclave prune', () => {
     expect(await isThere(other, path)).toBe(false);
   });
 
+  it('said that a folder is kept, when the reply to its becoming one again was lost', async () => {
+    const { proxy, session, path } = await openProxied({ sessionTimeoutMs: 10_000 });
+    const other = await openSession();
+    await leave(other, path);
+    await other.create(`${path}/folder`);
+    const lost = proxy.loseReplyTo('multi', { text: path });
+    const words = ['prune', path, '--yes', '--connect', proxy.connectString];
+    expect(await conclave(...words)).toMatchObject({ exitCode: 0, stdout: [path] });
+    await lost;
+    expect((await session.getData(path)).data).toHaveLength(0);
+  });
+
   it('left a folder of elections an election for good, once conclave run was started with its path', async () => {
     const { session, path } = await openWithPath('prune');
     await leave(session, `${path}/scheduler`);

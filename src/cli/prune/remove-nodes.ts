@@ -12,11 +12,11 @@ export type Removal =
 
 /**
  * Deletes an election, or the path of a lock, in one transaction, unless it has changed since it was read.
- * @param parts - the deletions; the last one deletes the node above all others
+ * @param parts - the deletions; the last one deletes the node above all others, or empties it
  * @throws the error that ended the session, or a server's refusal for another reason
  */
 export async function remove(session: Session, parts: readonly TransactionPart[]): Promise<Removal> {
-  const { path } = parts.at(-1) as TransactionPart;
+  const last = parts.at(-1) as TransactionPart;
   for (let isRepeated = false; ; isRepeated = true) {
     try {
       await session.commit(parts);
@@ -27,8 +27,7 @@ export async function remove(session: Session, parts: readonly TransactionPart[]
         continue;
       }
       // The servers may have removed it, and the reply was lost.
-      if (isRepeated && error instanceof NoNodeError && (await isGone(session, path)))
-        return { kind: 'removed' };
+      if (isRepeated && (await isDone(session, last))) return { kind: 'removed' };
       return outcomeOf(error);
     }
   }
@@ -43,6 +42,8 @@ function outcomeOf(error: unknown): Removal {
   throw error;
 }
 
-async function isGone(session: Session, path: string): Promise<boolean> {
-  return !(await session.retryUntilAnswered(() => session.isThere(path)));
+async function isDone(session: Session, last: TransactionPart): Promise<boolean> {
+  const stat = await session.retryUntilAnswered(() => session.exists(last.path));
+  if (stat === undefined || last.kind !== 'set') return stat === undefined;
+  return stat.dataLength === 0 && stat.version === (last.version ?? 0) + 1;
 }
