@@ -306,6 +306,20 @@ describe('conclave prune', () => {
   });
 });
 
+it.each([[[]], [['--locks']]])(
+  'conclave prune %j exited with 0 at a path that it may not read',
+  async (words) => {
+    const path = uniquePath('prune');
+    const owner = await openSession({ auth: { scheme: 'digest', credentials: 'alice:wonder' } });
+    await owner.create(path);
+    expect(await conclave('prune', path, ...words)).toMatchObject({
+      exitCode: 77,
+      stdout: [],
+      stderr: expect.stringContaining(`conclave: ${path} can't be read: no permission\n`),
+    });
+  },
+);
+
 describe('conclave prune --locks', () => {
   const use = (session: Session, path: string) => new DistributedLock(session, path).using(() => undefined);
 

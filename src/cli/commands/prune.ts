@@ -111,7 +111,8 @@ async function prune(session: Session, path: string, options: PruneOptions): Pro
   // Those in use are no news, but for the one that the user has named.
   for (const each of kept)
     if (each.why !== 'in-use' || each.path === path) printError(`${each.path} is kept: ${each.reason}`);
-  const exitCode = kept.some((each) => each.path === path) ? EXIT.notInTime : EXIT.ok;
+  const keptCode = kept.some((each) => each.path === path) ? EXIT.notInTime : EXIT.ok;
+  const exitCode = unreadable.includes(path) ? EXIT.refused : keptCode;
   if (removable.length === 0) {
     const inUse = kept.filter(({ why }) => why === 'in-use').length;
     printError(`there is nothing to remove; ${counted(inUse, noun)} in use`);
