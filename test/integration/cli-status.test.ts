@@ -227,6 +227,19 @@ describe('a wrong path was told as "nobody leads"', () => {
   });
 });
 
+it.each(['status', 'resign'])(
+  'conclave %s was refused below a folder that only its owner may list',
+  async (command) => {
+    const folder = uniquePath('status');
+    const owner = await openSession({ auth: { scheme: 'digest', credentials: 'alice:wonder' } });
+    await owner.create(folder);
+    expect(await conclave(command, `${folder}/election`)).toMatchObject({
+      exitCode: 1,
+      stderr: `conclave: there is nothing at ${folder}/election`,
+    });
+  },
+);
+
 it('conclave status took an election of conclave once, between its runs, for one that nobody leads', async () => {
   const { session, path: root } = await openWithPath('status');
   await lead(session, `${root}/led`);

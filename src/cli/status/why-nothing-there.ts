@@ -1,5 +1,6 @@
 import { nearestName } from '../../platform/checks.js';
 import { childPath } from '../../platform/zookeeper-paths.js';
+import { isNoAuth } from '../../session/protocol/error-codes.js';
 import type { Session } from '../../session/session.js';
 import { kindOfFamily, readFamily } from '../prune/walk-tree.js';
 
@@ -25,6 +26,10 @@ const KINDS = { lock: 'lock', 'read-write': 'read-write lock', semaphore: 'semap
 export async function whyNothing(session: Session, path: string): Promise<string> {
   const slash = path.lastIndexOf('/');
   const parent = path.slice(0, slash) || '/';
-  const meant = nearestName(path.slice(slash + 1), (await readFamily(session, parent))?.children ?? []);
+  // To guess what was meant is no reason to fail: this client may be allowed to read below the parent only.
+  const family = await readFamily(session, parent).catch((error: unknown) => {
+    if (!isNoAuth(error)) throw error;
+  });
+  const meant = nearestName(path.slice(slash + 1), family?.children ?? []);
   return `there is nothing at ${path}${meant === undefined ? '' : `: did you mean ${childPath(parent, meant)}?`}`;
 }
