@@ -6,7 +6,13 @@ import { Semaphore } from '../../src/lock/semaphore.js';
 import { conclave } from '../support/conclave/command-line.js';
 import { campaign, lead } from '../support/conclave/electors.js';
 import { PROGRAM, RunningCommand } from '../support/conclave/running-command.js';
-import { connectString, openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
+import {
+  connectString,
+  openProxied,
+  openSession,
+  openWithPath,
+  uniquePath,
+} from '../support/conclave/sessions.js';
 import { startProxy } from '../support/faults/start-proxy.js';
 import { until } from '../support/waiting.mjs';
 
@@ -239,6 +245,17 @@ it.each(['status', 'resign'])(
     });
   },
 );
+
+it('conclave status --root ended with a lost connection, if it was lost at the question whether the root is there', async () => {
+  const { proxy, session, path: root } = await openProxied();
+  await session.ensurePath(root);
+  const lost = proxy.loseReplyTo('exists', { text: root });
+  expect(await conclave('status', '--root', root, '--connect', proxy.connectString)).toMatchObject({
+    exitCode: 1,
+    stderr: `conclave: there are no elections, locks and groups of shards at ${root} and below it`,
+  });
+  await lost;
+});
 
 it('conclave status took an election of conclave once, between its runs, for one that nobody leads', async () => {
   const { session, path: root } = await openWithPath('status');

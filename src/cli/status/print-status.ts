@@ -60,7 +60,7 @@ async function printTable({ root = '/', ...options }: StatusOptions): Promise<nu
     const { elections, locks, groups, limits = [] } = state;
     if (elections.length + locks.length + groups.length + limits.length === 0)
       printError(
-        (await session.isThere(root))
+        (await session.retryUntilAnswered(() => session.isThere(root)))
           ? `there are no elections, locks and groups of shards at ${root} and below it`
           : await whyNothing(session, root),
       );
