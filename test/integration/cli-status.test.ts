@@ -257,6 +257,22 @@ it('conclave status --root ended with a lost connection, if it was lost at the q
   await lost;
 });
 
+it('conclave status printed empty lines to a terminal that does not tell its size', async () => {
+  const { session, path } = await openWithPath('status');
+  await lead(session, path, { id: 'one' });
+  const { isTTY, columns } = process.stdout;
+  Object.assign(process.stdout, { isTTY: true, columns: 0 });
+  try {
+    const { stdout } = await conclave('status', '--root', path);
+    expect(stdout).toEqual([
+      expect.stringMatching(/^PATH /),
+      expect.stringContaining(`${path.slice(-8)}  election  led `),
+    ]);
+  } finally {
+    Object.assign(process.stdout, { isTTY, columns });
+  }
+});
+
 it('conclave status took an election of conclave once, between its runs, for one that nobody leads', async () => {
   const { session, path: root } = await openWithPath('status');
   await lead(session, `${root}/led`);

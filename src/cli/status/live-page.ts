@@ -24,7 +24,7 @@ export interface Presentation {
 
 const REDRAW_MS = 1000; // The ages on the page grow even if nothing else changes.
 const PROBLEM_SHOWN_MS = 10_000; // An error that lasts is reported again.
-const UNNAMED_COLUMNS = 80; // For a terminal that doesn't tell its size.
+export const UNNAMED_COLUMNS = 80; // For a terminal that doesn't tell its size.
 
 /** A terminal that says how wide it is, and when that changes. */
 type PageTerminal = Terminal & { readonly columns?: number | undefined } & Pick<EventEmitter, 'on' | 'off'>;

@@ -13,7 +13,13 @@ import { print, printError } from '../process/output.js';
 import { whenStopAsked } from '../process/stop-signals.js';
 import { kindOfFamily, readFamily } from '../prune/walk-tree.js';
 import { absentItem, itemJson, itemsOf, itemTable, type ShownItem } from './items-as-json-and-text.js';
-import { ChangeLines, LivePage, type Presentation, type ShownOverview } from './live-page.js';
+import {
+  ChangeLines,
+  LivePage,
+  type Presentation,
+  type ShownOverview,
+  UNNAMED_COLUMNS,
+} from './live-page.js';
 import { printElection } from './print-election.js';
 import { whyNoElection, whyNothing } from './why-nothing-there.js';
 
@@ -72,7 +78,7 @@ async function printTable({ root = '/', ...options }: StatusOptions): Promise<nu
       })),
     );
   });
-  const width = process.stdout.isTTY ? process.stdout.columns : Number.POSITIVE_INFINITY;
+  const width = process.stdout.isTTY ? process.stdout.columns || UNNAMED_COLUMNS : Number.POSITIVE_INFINITY;
   if (options.json) print(JSON.stringify(items.map(itemJson)));
   else for (const line of itemTable(items, now(), width)) print(line);
   const elections = items.filter(({ kind }) => kind === 'election');
