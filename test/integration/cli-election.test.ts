@@ -60,6 +60,11 @@ describe('a command about an election', () => {
       'Expected a duration, as 500ms, 30s, 2m or 1h, at least 100 ms.',
     ],
     [['status', '/a', '--connect-timeout', '99'], '99 is 99 ms: did you mean 99s? If not, write 99ms.'],
+    [
+      ['run', '/a', '--wait-timeout', '30d', '--', 'ls'],
+      'Expected a duration, as 500ms, 30s, 2m or 1h, at most 24d 20h.',
+    ],
+    [['once', '/a', '--every', '30d', '--', 'ls'], '1h, at most 24d 20h.'],
     [['run', '/a', '--wait-timeout', '30', '--', 'ls'], '30 is 30 ms: did you mean 30s'],
     [['run', '/a', '--takeover-delay', '5', '--', 'ls'], '5 is 5 ms: did you mean 5s'],
     [['run', '/a', '--grace', '10', '--', 'ls'], '10 is 10 ms: did you mean 10s'],

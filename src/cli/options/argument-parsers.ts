@@ -1,6 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import type { InvalidOptionError } from '../../errors.js';
 import { checkPath } from '../../platform/checks.js';
+import { durationText } from '../process/output.js';
 
 /** Parses an option's value as a whole number in a range, both ends included. */
 export function wholeNumber(first: number, last: number): (text: string) => number {
@@ -28,7 +29,8 @@ export function duration({ least = 0, longest = LONGEST_MS } = {}): (text: strin
       throw new InvalidArgumentError(`${text} is ${text} ms: did you mean ${text}s? ${otherwise}`);
     }
     if (value >= least && value <= longest) return value;
-    const bound = least === 0 ? '' : `, at least ${least} ms`;
+    const lower = least === 0 ? '' : `, at least ${least} ms`;
+    const bound = value > longest ? `, at most ${durationText(longest)}` : lower;
     throw new InvalidArgumentError(`Expected a duration, as 500ms, 30s, 2m or 1h${bound}.`);
   };
 }
