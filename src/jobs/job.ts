@@ -1,3 +1,4 @@
+import { isDate } from 'node:util/types';
 import type { Term } from '../election/term/term.js';
 import { InvalidOptionError } from '../errors.js';
 import { withTerm } from '../lease/current-term.js';
@@ -135,7 +136,7 @@ export class Job<T> {
     const { scheduledFor, atLeastMs } = this.#options;
     const told = scheduledFor === undefined ? timeIn(args) : scheduledFor(...args);
     if (told === undefined && scheduledFor === undefined) return nameOfCall(this.#now(), atLeastMs);
-    if (!(told instanceof Date) || Number.isNaN(told.getTime()))
+    if (!isDate(told) || Number.isNaN(told.getTime()))
       throw new InvalidOptionError('scheduledFor', told, 'a function that returns a valid Date');
     if (scheduledFor !== undefined) return told.getTime();
     if (!isFar(told.getTime(), this.#now(), this.#lateMs)) return toSecond(told.getTime());

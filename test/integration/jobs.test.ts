@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { runInNewContext } from 'node:vm';
 import { CronJob } from 'cron';
 import { Cron } from 'croner';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -164,6 +165,12 @@ describe('a job', () => {
       scheduledFor: (_, name) => new Date(NOON + Number(name)),
     });
     expect(await named('ignored', 7)).toBe(7);
+  });
+
+  it('refused the time of a scheduler that runs in another context of V8, as in Jest', async () => {
+    const replica = await Replica.leading();
+    const job = replica.jobs.job('job', ({ scheduledFor }) => scheduledFor.getTime() - NOON);
+    expect(await job(runInNewContext(`new Date(${NOON})`))).toBe(0);
   });
 
   it('refuses a time that is none, in the leader and elsewhere', async () => {
