@@ -153,6 +153,7 @@ function moduleOf<T>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
   const stopWithinMs = checkPositiveMs('stopWithinMs', options.stopWithinMs, 20_000);
   const { providers, inject, useFactory } = sourceOf(options);
   const logger = nestLogger();
+  const loggers = new WeakMap<object, Logger>(); // By supervisor: its jobs log where it does.
   return {
     module: ConclaveModule,
     global: true,
@@ -164,14 +165,18 @@ function moduleOf<T>(options: ConclaveModuleAsyncOptions<T>): DynamicModule {
         inject,
         useFactory: async (...given: never[]) => {
           const election = await useFactory(...given);
-          return new ElectionSupervisor<T>({ ...election, logger: election.logger ?? logger });
+          const supervisor = new ElectionSupervisor<T>({ ...election, logger: election.logger ?? logger });
+          loggers.set(supervisor, election.logger ?? logger);
+          return supervisor;
         },
       },
       {
         provide: jobs,
         inject: [token],
         useFactory: (supervisor: ElectionSupervisor) =>
-          isReal(supervisor) ? new LeaderJobs(supervisor, { logger }) : NO_JOBS,
+          isReal(supervisor)
+            ? new LeaderJobs(supervisor, { logger: loggers.get(supervisor) ?? logger })
+            : NO_JOBS,
       },
       {
         provide: LIFECYCLE,

@@ -13,6 +13,7 @@ import { LeaderOnly, type LeaderOnlyDecorator } from '../../src/nestjs/leader-on
 import { application, decorate, type Parts } from '../support/conclave/nest.js';
 import { connectString, uniquePath } from '../support/conclave/sessions.js';
 import { eventAfter, nextEvent } from '../support/events.js';
+import { recordingLogger as recordingJsonLogger } from '../support/recording-logger.js';
 import { deferred, until } from '../support/waiting.mjs';
 
 const connect = () => connectString();
@@ -136,6 +137,18 @@ describe('ConclaveModule', () => {
     await app.init();
     await until(() => lines.length === 1);
     expect(lines[0]).toMatch(/^a job failed .*job=late .*Error: of the job\n.*, by ConclaveModule$/s);
+  });
+
+  it('logged what becomes of jobs by the logger of Nest, although it was given another one', async () => {
+    const given = recordingJsonLogger();
+    const { lines, logger } = recordingLogger();
+    const app = await applicationOf({ logger: given.logger }, { logger });
+    const job = app.get(LeaderJobs).job('late', () => Promise.reject(new Error('of the job')));
+    await job(); // Nobody leads, so it is remembered.
+    await app.init();
+    const errors = () => given.lines.filter(({ level }) => level === 'error').map(({ message }) => message);
+    await until(() => [...lines, ...errors()].length > 0);
+    expect([lines, errors()]).toEqual([[], ['a job failed']]);
   });
 
   it('failed at the bootstrap with the stand-in of a test for the supervisor', async () => {
