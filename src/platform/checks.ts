@@ -105,7 +105,11 @@ export function checkPositiveMs<F extends number | undefined>(
 }
 
 export function checkMs(name: string, value: unknown): number | undefined {
-  if (value === undefined) return undefined;
+  return value === undefined ? undefined : checkGivenMs(name, value);
+}
+
+/** The same for an argument, which can't be left out. */
+export function checkGivenMs(name: string, value: unknown): number {
   if (typeof value !== 'number' || !Number.isFinite(value) || value < 0)
     throw new InvalidOptionError(name, value, 'a number of milliseconds, 0 or more');
   return value;

@@ -1,5 +1,5 @@
 import { InvalidOptionError, InvalidStateError } from '../errors.js';
-import { checkMs } from '../platform/checks.js';
+import { checkGivenMs } from '../platform/checks.js';
 import { warnOfSetup } from '../platform/logging/logger.js';
 import { mark } from '../public-class/instance-brand.js';
 import { EmbeddedSession } from './controls/embedded-session.js';
@@ -283,7 +283,7 @@ export class EmbeddedZooKeeper {
     { only, ...target }: Omit<FaultTarget, 'operation'> & { only?: LoggedOperation } = {},
   ): Fault {
     const requests = checkFaultTarget(only === undefined ? target : { ...target, operation: only });
-    return this.#server.faults.add({ delayMs: checkMs('ms', ms) ?? 0 }, requests);
+    return this.#server.faults.add({ delayMs: checkGivenMs('ms', ms) }, requests);
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { types } from 'node:util';
 import { InvalidOptionError, InvalidStateError } from '../../errors.js';
-import { checkMs } from '../../platform/checks.js';
+import { checkGivenMs } from '../../platform/checks.js';
 import { type Environment, systemEnvironment } from '../../platform/injected-environment.js';
 import { type Clock, SystemClock, type Timer } from '../../platform/time/clock.js';
 import { setImmediate } from '../../platform/time/timers.js';
@@ -86,7 +86,7 @@ export class TestClock implements Clock {
    * @throws what a timer's task throws
    */
   async advance(ms: number): Promise<void> {
-    const endMs = this.#nowMs + (checkMs('ms', ms) ?? 0);
+    const endMs = this.#nowMs + checkGivenMs('ms', ms);
     await this.#move(endMs, async () => undefined);
   }
 
@@ -115,7 +115,7 @@ export class TestClock implements Clock {
    * @throws InvalidOptionError if `ms` isn't 0 or more
    */
   jump(ms: number): void {
-    this.#nowMs += checkMs('ms', ms) ?? 0;
+    this.#nowMs += checkGivenMs('ms', ms);
   }
 
   /** @internal {@link advance} waits for the bytes that are in transit on this socket. */

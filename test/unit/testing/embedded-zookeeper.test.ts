@@ -197,6 +197,7 @@ describe('what a test can do to the embedded server', () => {
     expect(() => server.failWith('NO_NODE', { operation: 'crate' as 'create' })).toThrow(InvalidOptionError);
     expect(() => server.failWith('NO_NODE', { times: 0 })).toThrow(InvalidOptionError);
     expect(() => server.delay(-1)).toThrow(InvalidOptionError);
+    expect(() => server.delay(undefined as never)).toThrow(InvalidOptionError);
   });
 
   it('delay answers, of one kind or all, and keep the order on a connection', async () => {

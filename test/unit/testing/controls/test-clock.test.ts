@@ -75,6 +75,8 @@ describe('a clock for tests', () => {
     expect(() => new TestClock(new Date(Number.NaN))).toThrow(InvalidOptionError);
     expect(() => new TestClock(0 as unknown as Date)).toThrow('start is 0: expected a date');
     expect(() => clock.jump(-1)).toThrow(InvalidOptionError);
+    expect(() => clock.jump(undefined as never)).toThrow(InvalidOptionError);
+    await expect(clock.advance(undefined as never)).rejects.toThrow(InvalidOptionError);
     await expect(clock.advance(Number.NaN)).rejects.toThrow(InvalidOptionError);
     const moving = clock.advance(10);
     await expect(clock.advance(1)).rejects.toThrow(InvalidStateError);
