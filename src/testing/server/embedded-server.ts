@@ -127,10 +127,15 @@ export class EmbeddedServer implements ConnectionHost, ServerStatus {
     socket.once('close', () => this.connections.delete(connection));
   }
 
-  /** Checks the sessions at the next tick, as long as there are any, and not while the server is paused. */
+  /** No session ends while the server is paused or down. */
+  get #ticks(): boolean {
+    return !this.faults.paused && this.#net.listening;
+  }
+
+  /** Checks the sessions at the next tick, as long as there are any. */
   #watchExpiry(): void {
     this.#stopWatchingExpiry();
-    if (this.faults.paused || this.stateMachine.sessions.size === 0) return;
+    if (!this.#ticks || this.stateMachine.sessions.size === 0) return;
     const nowMs = this.clock.now();
     const dueMs = this.stateMachine.sessions.nextTickMs(nowMs);
     this.#timer = this.clock.after(dueMs - nowMs, () => this.#tick(dueMs), { background: true });
@@ -139,7 +144,7 @@ export class EmbeddedServer implements ConnectionHost, ServerStatus {
   /** The same, after all sockets were read: the event loop reads them between a timer and another one that it sets. */
   #watchExpiryAfterReading(): void {
     this.#stopWatchingExpiry();
-    if (this.faults.paused) return;
+    if (!this.#ticks) return;
     const tick = () => this.#tick(this.clock.now());
     const again = () => {
       this.#timer = this.clock.after(0, tick, { background: true });

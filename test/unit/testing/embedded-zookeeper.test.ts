@@ -284,6 +284,22 @@ describe('what a test can do to the embedded server', () => {
     await expect(server.restart()).rejects.toMatchObject({ code: 'INVALID_STATE' });
   });
 
+  it('crash it, and end other faults meanwhile: no session ends before it is back, and no timer stays after the stop', async () => {
+    const clock = new TestClock();
+    const server = await start({ clock, tickMs: 500 });
+    const client = await RawClient.connect(server.port);
+    await client.do(create('/mine', EPHEMERAL));
+    server.partition();
+    await server.crash();
+    server.heal();
+    await clock.advance(60_000);
+    expect(server.sessionOf('/mine')?.isAlive).toBe(true);
+    await server.restart();
+    await server.stop();
+    server.clearFaults();
+    expect(clock.timerCount).toBe(0);
+  });
+
   it('come back without their data, and give no session id again', async () => {
     const server = await start();
     const client = await RawClient.connect(server.port);
