@@ -168,16 +168,15 @@ export class ClientConnection implements Client {
       this.#severed = true;
       return;
     }
-    const disturbance = faults.disturb('connect', []);
-    const result = stateMachine.connect(this, request, moment);
+    const { failCode, swallowed, delayMs } = faults.disturb('connect', []);
+    const result = failCode === undefined ? stateMachine.connect(this, request, moment) : undefined;
     this.#host.observer.requested('connect', [], this.session, moment.nowMs);
-    if (result.kind === 'ahead' || disturbance.failCode !== undefined || disturbance.swallowed)
-      return this.disconnect();
+    if (result === undefined || result.kind === 'ahead' || swallowed) return this.disconnect();
     const session = result.kind === 'accepted' ? result.session : undefined;
     this.#phase = 'connected';
     this.#host.connected();
     const bytes = writeConnectReply(writer, session, request.sendsReadOnlyFlag);
-    this.#send(bytes, disturbance.delayMs, session === undefined);
+    this.#send(bytes, delayMs, session === undefined);
   }
 
   #serve(packet: Buffer, moment: Moment): void {

@@ -200,6 +200,14 @@ describe('what a test can do to the embedded server', () => {
     expect(() => server.delay(undefined as never)).toThrow(InvalidOptionError);
   });
 
+  it('fail a handshake: no session is opened', async () => {
+    const server = await start();
+    const fault = server.failWith('CONNECTION_LOSS', { operation: 'connect', times: 1 });
+    await expect(RawClient.connect(server.port)).rejects.toBeInstanceOf(ConnectionEndedError);
+    expect(fault.hits).toBe(1);
+    expect(server.sessions()).toEqual([]);
+  });
+
   it('delay answers, of one kind or all, and keep the order on a connection', async () => {
     const clock = new TestClock();
     const server = await start({ clock, tickMs: 10_000 });
