@@ -271,7 +271,7 @@ export class EmbeddedZooKeeper {
    * @param target - `times` is 1 by default
    */
   swallowReply(operation: LoggedOperation, target: Omit<FaultTarget, 'operation'> = {}): Fault {
-    return this.#server.faults.add({ swallowed: true }, checkFaultTarget({ times: 1, ...target, operation }));
+    return this.#server.faults.add({ swallowed: true }, checkFaultTarget({ ...target, operation }, 1));
   }
 
   /**

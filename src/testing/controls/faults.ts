@@ -1,4 +1,5 @@
 import { InvalidOptionError } from '../../errors.js';
+import { checkOptions, definedOnly } from '../../platform/checks.js';
 import { ERROR_CODES, type ErrorName } from '../protocol/op-codes.js';
 import { type LoggedOperation, OPERATION_NAMES } from '../protocol/requests.js';
 
@@ -102,15 +103,16 @@ function combine(sum: Disturbance, effect: Partial<Disturbance>): Disturbance {
 const OPERATIONS: readonly string[] = [...OPERATION_NAMES, 'connect'];
 
 /** @throws InvalidOptionError naming the option, the value and what would be right */
-export function checkFaultTarget(target: FaultTarget): FaultTarget {
-  const { operation, path, times } = target;
+export function checkFaultTarget(target: FaultTarget, defaultTimes?: number): FaultTarget {
+  const names = ['operation', 'path', 'times'] as const;
+  const { operation, path, times = defaultTimes } = checkOptions<FaultTarget>('target', target, names);
   if (operation !== undefined && !OPERATIONS.includes(operation))
     throw new InvalidOptionError('operation', operation, `one of ${OPERATIONS.join(', ')}`);
   if (path !== undefined && typeof path !== 'string' && !(path instanceof RegExp))
     throw new InvalidOptionError('path', path, 'a path or a pattern');
   if (times !== undefined && (!Number.isInteger(times) || times < 1))
     throw new InvalidOptionError('times', times, 'a whole number over 0');
-  return target;
+  return definedOnly<FaultTarget>({ operation, path, times });
 }
 
 /** @throws InvalidOptionError if there is no error of that name */

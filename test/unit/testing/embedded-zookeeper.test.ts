@@ -208,6 +208,16 @@ describe('what a test can do to the embedded server', () => {
     expect(server.sessions()).toEqual([]);
   });
 
+  it('take a field that is undefined as left out, and refuse a name that no fault has', async () => {
+    const server = await start();
+    const session = await connect(server);
+    const lost = server.swallowReply('create', { times: undefined } as never);
+    await session.create('/a').catch(() => undefined);
+    await session.create('/b').catch(() => undefined);
+    expect(lost.hits).toBe(1);
+    expect(() => server.failWith('NO_NODE', { opertion: 'create' } as never)).toThrow(InvalidOptionError);
+  });
+
   it('delay answers, of one kind or all, and keep the order on a connection', async () => {
     const clock = new TestClock();
     const server = await start({ clock, tickMs: 10_000 });
