@@ -17,8 +17,9 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ElectionSupervisor } from '../../src/cluster/supervisor/election-supervisor.js';
 import { LeaderElector } from '../../src/election/leader-elector.js';
 import { instrumentName } from '../../src/metrics/export/open-telemetry.js';
+import { registerWith } from '../../src/metrics/export/prom-client.js';
 import { metrics } from '../../src/metrics/index.js';
-import { FAMILY_NAMES } from '../../src/metrics/model/metric-families.js';
+import { FAMILY_NAMES, type FamilyName } from '../../src/metrics/model/metric-families.js';
 import { ShardSupervisor } from '../../src/shards/supervisor/shard-supervisor.js';
 import { lead } from '../support/conclave/electors.js';
 import { openSession, openWithPath, uniquePath } from '../support/conclave/sessions.js';
@@ -127,6 +128,18 @@ describe('a registry of prom-client', () => {
     expect(found('conclave_leader', { id: 'one' })).toBe(2);
     for (const name of ['conclave_term', 'conclave_queue_length'])
       expect([name, found(name, { id: 'one' })]).toEqual([name, 1]);
+  });
+
+  it('takes the longest stall and the longest run of all workers, and no sum of them', async () => {
+    const registry = new Registry();
+    const labels = { election: '/a', id: 'one' };
+    const of = (name: FamilyName, value: number) => [name, [{ labels, value }]] as const;
+    registerWith(registry, async () => {
+      return new Map([of('conclave_longest_stall_seconds', 3), of('conclave_job_running_seconds', 7)]);
+    });
+    const found = await gatheredTwice(registry);
+    expect(found('conclave_longest_stall_seconds')).toBe(3);
+    expect(found('conclave_job_running_seconds')).toBe(7);
   });
 
   it('adds up over workers the shards that they own, and not those that their group has', async () => {

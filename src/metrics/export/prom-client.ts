@@ -23,6 +23,8 @@ const NOT_ADDED_UP: ReadonlySet<FamilyName> = new Set([
   'conclave_queue_position',
   'conclave_queue_length',
   'conclave_shards',
+  'conclave_longest_stall_seconds',
+  'conclave_job_running_seconds',
 ] as const);
 
 const bridges = new WeakMap<PromClientRegistry, Bridge>();
