@@ -178,7 +178,8 @@ function isLogger(value: unknown): value is Logger {
 function safeLogger(logger: Logger): Logger {
   return loggerOf((method, details, message) => {
     try {
-      logger[method](detailsFor(logger, details), message);
+      const result: unknown = logger[method](detailsFor(logger, details), message);
+      if (result instanceof Promise) result.catch(ignore); // Of an `async` method.
     } catch {
       return;
     }

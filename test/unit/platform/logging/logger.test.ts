@@ -232,3 +232,15 @@ it('a logger that is bound to an election has its fields in each line, at each l
   ]);
   expect(isLastResort(bound)).toBe(false);
 });
+
+it('a promise of a logger that rejects ends no process', async () => {
+  const unhandled = vi.fn();
+  process.on('unhandledRejection', unhandled);
+  onTestFinished(() => void process.off('unhandledRejection', unhandled));
+  const fails = async () => {
+    throw new Error('the collector of logs is gone');
+  };
+  resolveLogger({ debug: fails, info: fails, warn: fails, error: fails }).error({}, 'it failed');
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(unhandled).not.toHaveBeenCalled();
+});
