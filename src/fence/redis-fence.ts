@@ -86,8 +86,8 @@ export class RedisFence {
    * Raises the fence, and carries out the commands in their order. Returns their replies.
    *
    * @param keys - the keys of the commands, for a Redis Cluster. All of them and the fence must be in one slot: `{balance}:fence`
-   * @throws as {@link enter}, and then no command was carried out. InvalidOptionError for a wrong command, also one of over 7,000 words.
-   *   Redis's error for a command that failed: those before it were carried out
+   * @throws as {@link enter}, and then no command was carried out. InvalidOptionError for wrong keys, and for a wrong command, also one of
+   *   over 7,000 words. Redis's error for a command that failed: those before it were carried out
    */
   async run(
     commands: readonly RedisCommand[],
@@ -95,7 +95,11 @@ export class RedisFence {
     keys: readonly string[] = [],
   ): Promise<unknown[]> {
     const token = this.#holders.tokenOf(holder);
-    const words = commands.flatMap((command) => [String(command.length), ...wordsOf(command)]);
+    if (!Array.isArray(commands))
+      throw new InvalidOptionError('commands', commands, "a list of commands: [['set', 'balance', '1']]");
+    if (!Array.isArray(keys) || !keys.every((key) => typeof key === 'string'))
+      throw new InvalidOptionError('keys', keys, "a list of keys: ['{balance}:value']");
+    const words = commands.map(wordsOf).flatMap((each) => [String(each.length), ...each]);
     const digits = String(token).padStart(TOKEN_DIGITS, '0');
     const all = ['EVAL', SCRIPT, String(1 + keys.length), this.#key, ...keys, digits, ...words];
     const [, replies] = (await this.#send(all)) as [unknown, unknown[] | undefined];

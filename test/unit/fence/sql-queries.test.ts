@@ -76,6 +76,14 @@ describe('a fence', () => {
       await expect(new RedisFence(none, 'k').run([wrong as never], { token: 1n })).rejects.toThrow(
         'commands',
       );
+    for (const wrong of ['get', undefined, null, [undefined]])
+      await expect(new RedisFence(none, 'k').run(wrong as never, { token: 1n })).rejects.toThrow(
+        InvalidOptionError,
+      );
+    for (const wrong of ['balance', null, [7]]) // A text was sent as one key for each character.
+      await expect(new RedisFence(none, 'k').run([], { token: 1n }, wrong as never)).rejects.toThrow(
+        'keys is',
+      );
   });
 
   it('without a holder is that of the current term, and there is none here', async () => {
