@@ -148,9 +148,9 @@ export class WorkerSlot {
     if (state.name === 'ending') state.killer.clear();
     this.#failures = 0;
     this.#become({ name: state.again ? 'idle' : 'empty' });
+    this.#gone.resolve(); // Before the next start: a listener of that may end the new worker.
     report();
     if (this.#state.name === 'idle') this.start();
-    this.#gone.resolve();
   }
 
   /** The worker has ended by itself, or couldn't be started. @param report - reports that, when the state has changed */

@@ -27,7 +27,7 @@ class FakeWorker extends EventEmitter {
 const RESTART = { retries: 2, minTimeout: 100, maxTimeout: 400 } as const;
 
 /** A slot, the workers that it has started, and all that it has reported, in order. */
-function slotWith(listeners: Partial<Pick<SlotPort, 'fork' | 'onExited' | 'onError'>> = {}) {
+function slotWith(listeners: Partial<Pick<SlotPort, 'fork' | 'onSpawned' | 'onExited' | 'onError'>> = {}) {
   const clock = new TestClock();
   const workers: FakeWorker[] = [];
   const reports: string[] = [];
@@ -41,9 +41,12 @@ function slotWith(listeners: Partial<Pick<SlotPort, 'fork' | 'onExited' | 'onErr
       workers.push(worker);
       return worker as unknown as ChildProcess;
     },
-    onSpawned: (_, child) => reports.push(`spawned ${child.pid}`),
     onRestarting: (_, attempt, delayMs) => reports.push(`restarting ${attempt} in ${delayMs}`),
     ...listeners,
+    onSpawned: (number, child) => {
+      reports.push(`spawned ${child.pid}`);
+      listeners.onSpawned?.(number, child);
+    },
     onExited: (exit) => {
       reports.push(`exited ${exit.pid} ${exit.code} ${exit.expected ? 'as asked' : 'by itself'}`);
       listeners.onExited?.(exit);
@@ -117,6 +120,23 @@ describe('a slot', () => {
     await clock.advance(10_000);
     expect(workers).toHaveLength(1);
     expect(slot.child).toBeUndefined();
+  });
+
+  it('tells the end of two workers apart when a listener of the second start ends that worker', async () => {
+    const ended: string[] = [];
+    const { clock, workers, slot } = slotWith({
+      onSpawned: (_, { pid }) => {
+        if (pid === 2) void slot.end(false).then(() => ended.push('second'));
+      },
+    });
+    slot.start();
+    void slot.end(true).then(() => ended.push('first'));
+    workers[0]?.end(0);
+    await clock.advance(0);
+    expect(ended).toEqual(['first']);
+    workers[1]?.end(0);
+    await clock.advance(0);
+    expect(ended).toEqual(['first', 'second']);
   });
 
   it('starts no worker when a listener of a failed start wants none', async () => {
