@@ -11,7 +11,7 @@ import type { Session } from '../../session/session.js';
 import { publicEnvironment, type Target } from '../options/connection-options.js';
 import { type CommandRun, exitCodeOfRun, withSignal } from '../process/exit-codes.js';
 import { printError } from '../process/output.js';
-import { END_SIGNALS } from '../process/stop-signals.js';
+import { END_SIGNALS, LEAVE_SIGNALS } from '../process/stop-signals.js';
 
 const { clock } = systemEnvironment;
 
@@ -78,8 +78,10 @@ export class CommandWork {
   /** Called for each signal while it leads. Returns `false` if there is no command yet that it is for. */
   onSignal(name: NodeJS.Signals): boolean {
     if (this.#run === undefined) return false;
-    this.#run = withSignal(this.#run, name);
-    if (END_SIGNALS.includes(name)) this.#keeper.end(name);
+    // As long as the keeper itself starts, there is no command that could get the signal.
+    const ends = (this.#keeper.hasCommand ? END_SIGNALS : LEAVE_SIGNALS).includes(name);
+    this.#run = ends ? { ...this.#run, endSignal: this.#run.endSignal ?? name } : withSignal(this.#run, name);
+    if (ends) this.#keeper.end(name);
     else this.#keeper.forward(name);
     return true;
   }

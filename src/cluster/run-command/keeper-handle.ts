@@ -79,6 +79,11 @@ export class KeeperHandle {
     return this.#hasEnded;
   }
 
+  /** Whether it was given a command to start. */
+  get hasCommand(): boolean {
+    return this.#graceMs !== undefined;
+  }
+
   /** Resolves when the keeper can start a command, or has ended: one that takes too long is killed. */
   async whenReady(): Promise<void> {
     this.#startTimer = this.#killUnlessWithin(ACT_WITHIN_MS);
