@@ -30,13 +30,19 @@ export async function workOn(
   for (let failures = 0; ; ) {
     const since = clock.now();
     try {
-      await run(shard);
+      try {
+        await run(shard);
+      } finally {
+        // Also if it ends with the shard, as work does that was well all the time.
+        if (clock.now() - since >= LONG_RUN_MS) {
+          refusals.forget(shard.id);
+          failures = 0;
+        }
+      }
       return;
     } catch (cause) {
       if (shard.signal.aborted) throw cause; // Mostly because of that.
-      const wasWell = clock.now() - since >= LONG_RUN_MS;
-      if (wasWell) refusals.forget(shard.id);
-      failures = wasWell ? 1 : failures + 1;
+      failures++;
       report(new ShardFailedError(shard.id, cause, failures));
       if (failures > runRetry.retries) return refusals.refuse(shard.id);
       await sleep(clock, backoffMs(failures, runRetry, environment.random()), shard.signal).catch(ignore);

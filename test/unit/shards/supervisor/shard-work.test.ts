@@ -63,6 +63,22 @@ describe('the work of a shard', () => {
     expect(told).toEqual(['failed 1', 'failed 2', 'well 5', 'failed 1']);
   });
 
+  it('that was well for a minute, and ended with the shard, was counted with a failure of before', async () => {
+    let fail: (error: Error) => void = () => undefined;
+    const { clock, ended, told, done } = setUp(
+      () =>
+        new Promise((_, reject) => {
+          fail = reject;
+        }),
+    );
+    await clock.advance(LONG_RUN_MS);
+    const end = new Error('moved');
+    ended.abort(end);
+    fail(end);
+    await expect(done()).rejects.toBe(end);
+    expect(told).toEqual(['well 5']);
+  });
+
   it('is left alone when it returns', async () => {
     let calls = 0;
     const { clock, told, done } = setUp(() => {
