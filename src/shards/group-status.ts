@@ -88,7 +88,7 @@ function removedOf(removed: readonly RemovedShard[], present: readonly SeenMembe
 }
 
 async function readMembers(session: Session, { members }: GroupPaths): Promise<SeenMember[]> {
-  const names = (await session.listChildren(members)).strings();
+  const names = await session.retryUntilAnswered(() => session.getChildren(members));
   const read = queueOf(names).map(async ({ node }): Promise<SeenMember[]> => {
     const found = await ifThere(session.retryUntilAnswered(() => session.getData(`${members}/${node}`)));
     const member = found && parseMember(found.data); // Else it has left.

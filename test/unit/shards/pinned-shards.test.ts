@@ -142,4 +142,12 @@ describe('a move', () => {
     expect(ownersOf(shard)).toEqual(['b']);
     expect(await readPins()).toEqual(new Map([[shard, 'b']]));
   });
+
+  it('ended when the reply to its listing of the members was lost', async () => {
+    const { clock, members, operator, server, idsOf } = await setUp();
+    const [shard] = idsOf(members[0]) as [string];
+    server.swallowReply('getChildren', { path: PATHS.members, times: 1 });
+    const ended = moveShard(operator, PATHS, { shard, member: 'b' }, never);
+    expect(await clock.advanceUntil(ended)).toContain(shard);
+  });
 });
