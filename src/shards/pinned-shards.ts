@@ -133,10 +133,13 @@ function pinsOfMove({ shards, members }: GroupStatus, shard: string, member: str
   if (from === undefined)
     throw new InvalidStateError(`shard ${shard} has no owner now: try again when it has one`);
   const pins = new Map([[shard, member]]);
+  if (from.draining) return pins; // It takes no shards.
   // With one more, the member has no more for its weight than the other one had: nothing has to go the other way.
   const unit = unitOf([to.weight, from.weight]);
   if ((to.owned + 1) / (to.weight / unit) <= from.owned / (from.weight / unit)) return pins;
-  const other = shards.find(({ owner, pinned }) => owner === member && pinned === undefined);
+  const other = shards.find(
+    ({ id, owner, pinned }) => owner === member && pinned === undefined && !from.refused.includes(id),
+  );
   if (other !== undefined) pins.set(other.id, from.id);
   return pins;
 }

@@ -1,9 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { InvalidOptionError, InvalidStateError } from '../../../src/errors.js';
+import type { OwnedShard } from '../../../src/shards/ownership/owned-shard.js';
 import { changePins, moveShard } from '../../../src/shards/pinned-shards.js';
 import { parsePins } from '../../../src/shards/stored/data-formats.js';
 import { GroupPaths } from '../../../src/shards/stored/group-paths.js';
 import { A_WHILE_MS, PATHS, startGroup, TIMES } from '../../support/conclave/group-members.js';
+import { deferred } from '../../support/waiting.mjs';
 
 async function setUp() {
   const group = await startGroup();
@@ -141,6 +143,29 @@ describe('a move', () => {
     await clock.advance(A_WHILE_MS);
     expect(ownersOf(shard)).toEqual(['b']);
     expect(await readPins()).toEqual(new Map([[shard, 'b']]));
+  });
+
+  it('waited in vain for a shard to go the other way, to an owner that drains', async () => {
+    const { clock, members, operator, report } = await setUp();
+    const [, owner] = members;
+    const work = deferred();
+    const [shard] = owner.member.owned as [OwnedShard];
+    shard.waitUntil(work.promise);
+    await report(owner, { draining: true });
+    const ended = moveShard(operator, PATHS, { shard: shard.id, member: 'a' }, never);
+    await clock.advance(A_WHILE_MS);
+    work.resolve();
+    expect(await clock.advanceUntil(ended)).toEqual([shard.id]);
+  });
+
+  it('waited in vain for a shard to go the other way that its owner refuses', async () => {
+    const { clock, members, operator, report, idsOf } = await setUp();
+    const [to, from] = members;
+    const [shard] = idsOf(from) as [string];
+    const [refused, other] = idsOf(to) as [string, string];
+    await report(from, { refused: [refused] });
+    const ended = moveShard(operator, PATHS, { shard, member: 'a' }, never);
+    expect(await clock.advanceUntil(ended)).toEqual([shard, other]);
   });
 
   it('ended when the reply to its listing of the members was lost', async () => {
