@@ -7,6 +7,7 @@ import type { ShardSupervisorOptions } from '../../src/shards/supervisor/shard-s
 import { conclave } from '../support/conclave/command-line.js';
 import { RunningCommand } from '../support/conclave/running-command.js';
 import { connectString, openSession, uniquePath } from '../support/conclave/sessions.js';
+import { startEmbedded } from '../support/servers/embedded.js';
 import { deferred, until } from '../support/waiting.mjs';
 
 async function shards(...words: string[]) {
@@ -213,4 +214,30 @@ it('shards status of a group that nobody owns exited with 0', async () => {
   expect((await shards('status', path)).exitCode).toBe(0);
   await Promise.all([first.stop(), second.stop()]);
   expect((await shards('status', path)).exitCode).toBe(1);
+});
+
+it('shards move without a server was not ended by its timeout', async () => {
+  const server = await startEmbedded();
+  const connect = server.connectString;
+  const work = deferred();
+  const first = await start('/group', 'a', { connect, run: () => work.promise });
+  await until(() => first.owned.size === 4);
+  await start('/group', 'b', { connect });
+  const move = shards(
+    'move',
+    '/group',
+    '0',
+    'b',
+    '-c',
+    connect,
+    '--session-timeout',
+    '3s',
+    '--timeout',
+    '1s',
+  );
+  await until(() => server.paths('/group/pins').length === 2);
+  server.partition();
+  expect((await move).exitCode).toBe(75);
+  server.heal();
+  work.resolve();
 });

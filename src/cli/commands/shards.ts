@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { InvalidStateError } from '../../errors.js';
+import { abortableLate } from '../../platform/async/promises.js';
 import { checkPath } from '../../platform/checks.js';
 import type { Session } from '../../session/session.js';
 import { type GroupStatus, readGroupStatus, type ShardStatus } from '../../shards/group-status.js';
@@ -195,7 +196,9 @@ async function inTime<T>(
   const timer = session.clock.after(timeout, () => end(EXIT.notInTime, `within ${timeout} ms`));
   const unsubscribe = onStopSignal((signal) => end(exitCodeOfSignal(signal), `when ${signal} came`));
   try {
-    return await act(ended.signal);
+    const acting = act(ended.signal);
+    // Without a server `act` goes on, and takes nothing back: the end of the session does.
+    return await abortableLate(session.clock, acting, session.leaseMs, ended.signal);
   } finally {
     timer.clear();
     unsubscribe();
