@@ -32,8 +32,8 @@ class Batch {
   readonly removed = new Set<string>();
   /** The oldest first. */
   readonly transitions: TransitionView[] = [];
-  /** By the paths of elections. */
-  readonly heartbeats = new Map<string, number>();
+  /** The paths of elections whose leader's newest heartbeat was read. */
+  readonly heartbeats = new Set<string>();
 }
 
 /**
@@ -176,7 +176,7 @@ export class OverviewModel {
   /** @param at - when the leader's newest heartbeat was committed */
   beat(path: string, { node }: LeaderView, at: number): void {
     if (this.#elections.get(path)?.beat(node, at) !== true) return;
-    this.#batch.heartbeats.set(path, at);
+    this.#batch.heartbeats.add(path);
     this.#onDirty();
   }
 
@@ -202,7 +202,10 @@ export class OverviewModel {
       groups: [...batch.groups.values()],
       removed: [...batch.removed],
       transitions: batch.transitions.reverse(),
-      heartbeats: [...batch.heartbeats].map(([path, at]) => ({ path, at })),
+      heartbeats: [...batch.heartbeats].flatMap((path) => {
+        const at = this.#elections.get(path)?.view.leader?.heartbeatAt; // Not that of a leader before it.
+        return typeof at === 'number' ? { path, at } : [];
+      }),
     };
     const filled = Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0));
     const change = { ...batch.whole, ...filled };

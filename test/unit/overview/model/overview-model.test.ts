@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { GroupFacts } from '../../../../src/overview/model/group-model.js';
 import { OverviewModel } from '../../../../src/overview/model/overview-model.js';
-import type { GroupView } from '../../../../src/overview/model/view-types.js';
+import type { GroupView, LeaderView } from '../../../../src/overview/model/view-types.js';
 
 const ignore = () => undefined;
 const openModel = () => new OverviewModel(() => 0, ignore);
@@ -75,5 +75,25 @@ describe('an overview of what comes and goes', () => {
     if (leader !== undefined) model.beat('/e', leader, 5);
     model.removed('/e');
     expect(model.takeBatch()).toEqual({ removed: ['/e'], transitions: [expect.anything()] });
+  });
+
+  it("has no heartbeat of a former leader as the new leader's", () => {
+    const model = openModel();
+    const lead = (term: number, node: string) => {
+      const record = { state: 'held', term, node, leaseMs: 1000, id: node, began: 'vacant' } as const;
+      const entry = { node, id: node, purpose: 'lock', sequence: term } as const;
+      const zxid = BigInt(term);
+      const facts = { queue: [entry], listedZxid: zxid, candidates: new Map() };
+      model.election('/e', { record: { record, zxid, at: 0 }, ...facts });
+      return model.leaders()[0]?.leader as LeaderView;
+    };
+    model.begin();
+    const former = lead(1, 'one');
+    model.readAll();
+    model.beat('/e', former, 5);
+    lead(2, 'two');
+    expect(model.takeBatch()).not.toHaveProperty('heartbeats');
+    model.beat('/e', former, 6); // The answer came late.
+    expect(model.takeBatch()).toBeUndefined();
   });
 });
