@@ -190,6 +190,7 @@ showAs(Overview, ({ root }) => ({ root }));
  */
 export class OverviewReading extends Tree implements SessionReading {
   #polls: readonly { stop(): void }[] = [];
+  #hasStopped = false;
   readonly #unsubscribe: () => void;
 
   constructor(...given: ConstructorParameters<typeof Tree>) {
@@ -202,13 +203,14 @@ export class OverviewReading extends Tree implements SessionReading {
     model.connected(session.state.name === 'connected');
   }
 
-  /** Begins or ends the reading of heartbeats and servers. */
+  /** Begins or ends the reading of heartbeats and servers. After `stop()` it begins nothing: the next reading does. */
   attend(isAttended: boolean): void {
     for (const poll of this.#polls) poll.stop();
-    this.#polls = isAttended ? [new HeartbeatPoll(this), new ServerPoll(this)] : [];
+    this.#polls = isAttended && !this.#hasStopped ? [new HeartbeatPoll(this), new ServerPoll(this)] : [];
   }
 
   override stop(): void {
+    this.#hasStopped = true;
     this.#unsubscribe();
     this.attend(false);
     super.stop();

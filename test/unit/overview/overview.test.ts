@@ -301,6 +301,17 @@ describe('an overview without a session', () => {
     ]);
   });
 
+  it('asks the servers nothing with a session that has ended', async () => {
+    const { clock, open } = await setUp();
+    const session = await open(TIMES);
+    const settled = <T>(promise: Promise<T>) => clock.advanceUntil(promise);
+    const { overview } = await overviewOf(session, {}, settled);
+    await settled(session.close());
+    onTestFinished(overview.attend());
+    await clock.advance(10_000);
+    expect(overview.state.servers).toEqual([]);
+  });
+
   it('keeps what it has read also when the next session ends while it reads', async () => {
     const { clock, server, join, observeAlone } = await setUp();
     const { session: others } = await join(ELECTION, { id: 'one' });
