@@ -65,8 +65,8 @@ export class OverviewModel {
     this.#whole = { connected: false, disconnectedSince: now(), servers: [], limits: [] };
   }
 
+  /** As the batches so far have told it: a transition or a move that it had already would come again with the next batch. */
   get state(): OverviewState {
-    this.#readGroups();
     const { limits, ...whole } = this.#whole;
     return {
       ...whole,
@@ -98,8 +98,10 @@ export class OverviewModel {
 
   group(path: string, facts: GroupFacts): void {
     this.#found(path, this.#groups);
-    if (!this.#groups.has(path)) this.#groups.set(path, new GroupModel(path));
+    const isNew = !this.#groups.has(path);
+    if (isNew) this.#groups.set(path, new GroupModel(path));
     this.#batch.groupFacts.set(path, facts);
+    if (isNew) this.#readGroups(); // The state has nothing of it yet. It has no moves.
     this.#onDirty();
   }
 
@@ -196,12 +198,14 @@ export class OverviewModel {
       [...batch.elections].flatMap((path) => this.#elections.get(path)?.view ?? []),
     );
     const locks = this.#changed([...batch.locks].flatMap((path) => this.#locks.get(path) ?? []));
+    const transitions = batch.transitions.reverse();
+    this.#transitions = [...transitions, ...this.#transitions].slice(0, MOST_TRANSITIONS);
     const lists = {
       elections,
       locks,
       groups: [...batch.groups.values()],
       removed: [...batch.removed],
-      transitions: batch.transitions.reverse(),
+      transitions,
       heartbeats: [...batch.heartbeats].flatMap((path) => {
         const at = this.#elections.get(path)?.view.leader?.heartbeatAt; // Not that of a leader before it.
         return typeof at === 'number' ? { path, at } : [];
@@ -250,8 +254,6 @@ export class OverviewModel {
   }
 
   #happened(transitions: readonly TransitionView[]): void {
-    if (transitions.length === 0) return;
     this.#batch.transitions.push(...transitions);
-    this.#transitions = [...transitions.toReversed(), ...this.#transitions].slice(0, MOST_TRANSITIONS);
   }
 }

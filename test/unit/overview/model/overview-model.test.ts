@@ -53,8 +53,10 @@ describe('an overview of what comes and goes', () => {
     model.group('/g', groupOf(['a', 'b'], 'one'));
     model.readAll();
     model.group('/g', groupOf(['a'], 'one'));
+    model.takeBatch();
     expect(model.state.groups).toMatchObject([{ moves: [] }]);
     model.group('/g', groupOf(['a', 'b'], 'two'));
+    model.takeBatch();
     expect((model.state.groups[0] as GroupView).moves.map(({ shard, from }) => [shard, from])).toEqual([
       ['a', 'one'],
       ['b', null],
@@ -95,5 +97,23 @@ describe('an overview of what comes and goes', () => {
     expect(model.takeBatch()).not.toHaveProperty('heartbeats');
     model.beat('/e', former, 6); // The answer came late.
     expect(model.takeBatch()).toBeUndefined();
+  });
+
+  it('has in its state no transition and no move that the next change tells of', () => {
+    const model = openModel();
+    const groupOf = (id: string): GroupFacts => {
+      const owner = { id, weight: 1 };
+      const members = new Map([['node', owner]]);
+      return { shards: ['a'], members, pins: new Map(), planner: undefined, ownerOf: () => owner };
+    };
+    model.begin();
+    model.group('/g', groupOf('one'));
+    model.readAll();
+    model.group('/g', groupOf('two'));
+    model.lock('/l', { name: 'lock', capacity: 1 }, []);
+    expect(model.state).toMatchObject({ transitions: [], groups: [{ members: [{ id: 'one' }], moves: [] }] });
+    expect(model.takeBatch()?.transitions).toHaveLength(2);
+    expect(model.state.transitions).toHaveLength(2);
+    expect(model.state.groups[0]?.moves).toHaveLength(1);
   });
 });
