@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import type { DashboardState } from '../../src/dashboard/api-types.js';
 import { hashOf, type Route } from '../../src/dashboard/page/model/address-hash.js';
 import { pageCsp, pageHtml } from '../../src/dashboard/page-html.js';
+import { deferred } from '../../src/platform/async/promises.js';
 import { useChromium } from './support/chromium.js';
 import { FakeDashboard } from './support/fake-dashboard.js';
 import { afternoon } from './support/scenes.js';
@@ -355,6 +356,24 @@ describe('an action', () => {
       { path: `${path}/hand-over`, body: { leader: leader?.node, to: candidates[1]?.node } },
       { path: `api/groups/${encodeURIComponent(`${ROOT}/shards`)}/pin`, body: { shard: '1', member: 'm2' } },
     ]);
+  });
+
+  it('that is answered after its dialog was cancelled closed the dialog of the next one', async () => {
+    const parts = { elections: [electionOf('billing')], mayAct: true };
+    const { page } = await show(parts, opening('election', 'billing'));
+    const held = deferred<() => void>();
+    await page.route('**/resign', (route) => held.resolve(() => void route.continue()));
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Resign…' }).click();
+    await dialog.getByRole('button', { name: 'Resign' }).click();
+    const answer = await held.promise;
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('button', { name: 'Hand over…' }).first().click();
+    const answered = page.waitForEvent('requestfinished');
+    answer();
+    await answered;
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve))); // The page has handled the answer, and drawn.
+    expect(await dialog.getByRole('heading').textContent()).toBe('Hand over?');
   });
 
   it('that is refused says why, as text', async () => {

@@ -43,7 +43,7 @@ export function ConfirmDialog({ action, done }: { action: Action; done: () => vo
     setProgress('sent');
     try {
       await carryOut(baseUrl, action, grace === '' ? undefined : Math.round(Number(grace) * 1_000));
-      done();
+      if (dialog.current !== null) done(); // The visitor may have closed it, and opened another one.
     } catch (error) {
       setProgress({ failure: error instanceof Error ? error.message : String(error) });
     }
