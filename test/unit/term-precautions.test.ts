@@ -137,11 +137,10 @@ describe('after a leader that was chosen out of turn', () => {
 
 describe('a candidate', () => {
   it('that was handed a term begins none if the record is overwritten before its first proof', async () => {
-    const { clock, server, join, first, stranger, elected, atServer } = await setUp();
+    const { clock, server, join, first, stranger, elected } = await setUp();
     const second = await join('B');
     await clock.advance(3 * TIMES.sessionTimeoutMs);
-    const target = { session: atServer(second), path: PATH, times: 1 };
-    server.delay(100, { ...target, only: 'getData' }); // It is carried out before, and shows the handover.
+    server.delay(100, { only: 'getData', path: PATH, times: 1 }); // It is carried out before, and shows the handover.
     await clock.advanceUntil(first.stop());
     await clock.advance(50);
     await clock.advanceUntil(stranger.setData(PATH, UNREADABLE));
