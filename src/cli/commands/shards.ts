@@ -197,7 +197,7 @@ async function inTime<T>(
   const unsubscribe = onStopSignal((signal) => end(exitCodeOfSignal(signal), `when ${signal} came`));
   try {
     const acting = act(ended.signal);
-    // Without a server `act` goes on, and takes nothing back: the end of the session does.
+    // Without a server `act` can't delete what it has made. That is ephemeral: the end of the session deletes it.
     return await abortableLate(session.clock, acting, session.leaseMs, ended.signal);
   } finally {
     timer.clear();

@@ -79,9 +79,9 @@ export class CommandWork {
   onSignal(name: NodeJS.Signals): boolean {
     if (this.#run === undefined) return false;
     // As long as the keeper itself starts, there is no command that could get the signal.
-    const ends = (this.#keeper.hasCommand ? END_SIGNALS : LEAVE_SIGNALS).includes(name);
-    this.#run = ends ? { ...this.#run, endSignal: this.#run.endSignal ?? name } : withSignal(this.#run, name);
-    if (ends) this.#keeper.end(name);
+    const ending = this.#keeper.hasCommand ? END_SIGNALS : LEAVE_SIGNALS;
+    this.#run = withSignal(this.#run, name, ending);
+    if (ending.includes(name)) this.#keeper.end(name);
     else this.#keeper.forward(name);
     return true;
   }

@@ -47,8 +47,8 @@ export interface CommandRun {
   readonly forwarded: readonly NodeJS.Signals[]; // The signals that were forwarded to the command.
 }
 
-export function withSignal(run: CommandRun, name: NodeJS.Signals): CommandRun {
-  if (END_SIGNALS.includes(name)) return { ...run, endSignal: run.endSignal ?? name };
+export function withSignal(run: CommandRun, name: NodeJS.Signals, ending = END_SIGNALS): CommandRun {
+  if (ending.includes(name)) return { ...run, endSignal: run.endSignal ?? name };
   return run.forwarded.includes(name) ? run : { ...run, forwarded: [...run.forwarded, name] };
 }
 

@@ -1,4 +1,5 @@
 import { heartbeatMs } from '../../platform/time/heartbeat-intervals.js';
+
 /** The facts that decide whether a command may go on running. Instants are by one clock, in milliseconds. */
 export interface CommandTimes {
   readonly now: number;
